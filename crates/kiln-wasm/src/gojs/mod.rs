@@ -1,0 +1,22 @@
+//! Go's `js` interface, which kpt's functions in WebAssembly use: a program built with `GOOS=js` that registers a global
+//! function `processResourceList`.
+//!
+//! Go expects a JavaScript engine. It gets the few values and functions that its runtime and kpt's functions use
+//! ([`GoValues`], `builtins`); no script is ever run. Memory is borrowed anew in every import, because a call into Go may move it.
+
+mod builtins;
+mod calls;
+mod driver;
+mod imports;
+mod stack;
+mod values;
+
+pub(crate) use driver::{GoAnswer, run};
+pub(crate) use imports::FUNCTIONS;
+pub(crate) use values::GoValues;
+
+/// The module names of the imports: since Go 1.21, and before.
+pub(crate) const MODULES: [&str; 2] = ["gojs", "go"];
+
+/// The exported functions that show that a module has this interface.
+pub(crate) const EXPORTS: [&str; 3] = ["run", "resume", "getsp"];

@@ -1,0 +1,96 @@
+//! The evaluator of images that are modules.
+
+use std::sync::Arc;
+
+use kiln_runtime::{
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Target,
+};
+
+use super::{Resolution, WasmImageError, WasmImages};
+use crate::evaluator::{LoadedState, WasmEvaluator};
+use crate::run::CallSettings;
+
+/// Runs images that are modules, and leaves all others to the next evaluator. Whether an image is one is known after the
+/// first lookup.
+#[derive(Clone)]
+pub struct WasmImageEvaluator {
+    shared: Arc<LoadedState>,
+    images: Arc<WasmImages>,
+}
+
+impl WasmImageEvaluator {
+    /// Runs modules like `evaluator`.
+    pub fn new(evaluator: &WasmEvaluator, images: Arc<WasmImages>) -> WasmImageEvaluator {
+        WasmImageEvaluator {
+            shared: Arc::clone(&evaluator.shared),
+            images,
+        }
+    }
+
+    /// Whether an image is known to be a module. Asks no registry.
+    pub fn is_known_module(&self, image: &str) -> bool {
+        matches!(self.images.known(image), Some(Resolution::Module(_)))
+    }
+}
+
+impl Evaluator for WasmImageEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let known = self.images.known(image);
+        let is_module = self.images.options.is_every_image_a_module;
+        if !is_module && matches!(known, Some(Resolution::NotWasm)) {
+            return Err(FindError::not_found(function));
+        }
+        let settings = self.shared.settings(image.clone(), &[], &function.env);
+        Ok(Found::blocking(ImageRunner {
+            shared: Arc::clone(&self.shared),
+            images: Arc::clone(&self.images),
+            image: image.clone(),
+            is_known: is_module || known.is_some(),
+            settings,
+        }))
+    }
+}
+
+struct ImageRunner {
+    shared: Arc<LoadedState>,
+    images: Arc<WasmImages>,
+    image: String,
+    /// Whether the image is a module for sure.
+    is_known: bool,
+    settings: CallSettings,
+}
+
+impl Runner for ImageRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let module = self
+            .images
+            .module(&self.image, ctx)
+            .map_err(|error| match error {
+                WasmImageError::Cancelled => RunError::Cancelled,
+                error if self.images.options.is_every_image_a_module => {
+                    RunError::Unavailable(Box::new(error))
+                }
+                // A module that cannot be run is not left to a container engine, which cannot run it either.
+                error @ (WasmImageError::Module { .. } | WasmImageError::Contents { .. }) => {
+                    RunError::Unavailable(Box::new(error))
+                }
+                error => RunError::Declined(Box::new(error)),
+            })?;
+        let loaded = match self.shared.known(module.digest) {
+            Some(loaded) => loaded,
+            None => self.shared.keep(module),
+        };
+        self.shared.run(&loaded, &self.settings, input, ctx)
+    }
+
+    fn is_native(&self) -> bool {
+        self.is_known && self.shared.options.is_deterministic()
+    }
+
+    fn is_module(&self) -> bool {
+        self.is_known
+    }
+}

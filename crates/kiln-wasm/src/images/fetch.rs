@@ -1,0 +1,160 @@
+//! Recognises images that are modules, and fetches the module.
+//!
+//! | form | recognised by |
+//! |---|---|
+//! | kpt's | an entry of an index with the platform `js/wasm` |
+//! | OCI artifact | a layer of type `application/wasm` |
+//! | container image | the architecture `wasm`, and an entrypoint that ends in `.wasm` |
+
+use bytes::Bytes;
+use kiln_oci::{
+    Descriptor, Digest, ImageConfig, ImageIndex, ImageManifest, ImageReference, Manifest, Platform,
+    RegistryClient, RegistryError, select_platform,
+};
+
+use super::WasmImageError;
+use super::contents::{ContentsProblem, file_at, only_file};
+
+/// The media type of a layer that is a module.
+pub(super) const WASM_LAYER: &str = "application/wasm";
+
+/// The architecture of images that are modules.
+pub(super) const WASM: &str = "wasm";
+
+/// An image that is a module.
+pub(super) struct DescribedModule {
+    manifest: ImageManifest,
+    form: Form,
+}
+
+enum Form {
+    /// The only file of the only layer.
+    OnlyFile,
+    /// The layer itself.
+    Layer(Descriptor),
+    /// A file, by its path.
+    Entrypoint(String),
+}
+
+/// What an image is. `is_asked_for` means that a module is preferred to an image for this machine. Returns the digest of the
+/// reference, too.
+pub(super) async fn describe(
+    client: &RegistryClient,
+    reference: &ImageReference,
+    is_asked_for: bool,
+) -> Result<(Digest, Option<DescribedModule>), WasmImageError> {
+    let stored = client.manifest(reference).await?;
+    let digest = stored.descriptor.digest.clone();
+    let (manifest, platform) = match stored.manifest {
+        Manifest::Image(manifest) => (manifest, None),
+        Manifest::Index(index) => {
+            let for_this_machine = select_platform(&index, &Platform::this_machine());
+            let Some(entry) = wasm_entry(&index) else {
+                return Ok((digest, None));
+            };
+            if for_this_machine.is_some() && !is_asked_for {
+                return Ok((digest, None));
+            }
+            let platform = entry.platform.clone();
+            let by_digest = reference.with_digest(entry.digest.clone());
+            match client.manifest(&by_digest).await?.manifest {
+                Manifest::Image(manifest) => (manifest, platform),
+                Manifest::Index(_) => return Ok((digest, None)),
+            }
+        }
+    };
+    let form = form(client, reference, &manifest, platform).await?;
+    let described = form.map(|form| DescribedModule { manifest, form });
+    Ok((digest, described))
+}
+
+/// The entry of an index that is a module; kpt's form first.
+fn wasm_entry(index: &ImageIndex) -> Option<&Descriptor> {
+    let entries = || {
+        index.manifests.iter().filter_map(|entry| {
+            let platform = entry.platform.as_ref()?;
+            (platform.architecture == WASM).then_some((entry, platform))
+        })
+    };
+    let kpt = entries().find(|(_, platform)| platform.os == "js");
+    kpt.or_else(|| entries().next()).map(|(entry, _)| entry)
+}
+
+async fn form(
+    client: &RegistryClient,
+    reference: &ImageReference,
+    manifest: &ImageManifest,
+    platform: Option<Platform>,
+) -> Result<Option<Form>, WasmImageError> {
+    let layer = manifest
+        .layers
+        .iter()
+        .find(|layer| layer.media_type == WASM_LAYER);
+    if let Some(layer) = layer {
+        return Ok(Some(Form::Layer(layer.clone())));
+    }
+    if platform
+        .as_ref()
+        .is_some_and(|platform| platform.os == "js")
+    {
+        return Ok(Some(Form::OnlyFile));
+    }
+    let config = config(client, reference, manifest).await?;
+    if platform.is_none() && config.architecture != WASM {
+        return Ok(None);
+    }
+    let command_line = config.command_line();
+    Ok(match command_line.first() {
+        Some(program) if program.ends_with(".wasm") => Some(Form::Entrypoint(program.clone())),
+        _ if config.os == "js" => Some(Form::OnlyFile),
+        _ => None,
+    })
+}
+
+async fn config(
+    client: &RegistryClient,
+    reference: &ImageReference,
+    manifest: &ImageManifest,
+) -> Result<ImageConfig, WasmImageError> {
+    let bytes = client.blob(reference, &manifest.config).await?;
+    let config = ImageConfig::parse(&bytes).map_err(|source| RegistryError::Config {
+        image: reference.to_string(),
+        source,
+    })?;
+    Ok(config)
+}
+
+impl DescribedModule {
+    /// The module.
+    pub(super) async fn fetch(
+        self,
+        client: &RegistryClient,
+        reference: &ImageReference,
+    ) -> Result<Bytes, WasmImageError> {
+        let wrong = |source: ContentsProblem| WasmImageError::Contents {
+            image: reference.to_string(),
+            source,
+        };
+        let layers = &self.manifest.layers;
+        match &self.form {
+            Form::Layer(layer) => Ok(client.blob(reference, layer).await?),
+            Form::OnlyFile => {
+                let [layer] = layers.as_slice() else {
+                    return Err(wrong(ContentsProblem::LayerCount(layers.len())));
+                };
+                let bytes = client.blob(reference, layer).await?;
+                only_file(&layer.media_type, &bytes).map_err(wrong)
+            }
+            Form::Entrypoint(path) => {
+                // The uppermost layer that has the file.
+                for layer in layers.iter().rev() {
+                    let bytes = client.blob(reference, layer).await?;
+                    if let Some(module) = file_at(path, &layer.media_type, &bytes).map_err(wrong)? {
+                        return Ok(module);
+                    }
+                }
+                Err(wrong(ContentsProblem::NoFile(path.clone())))
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Modules on disk, and what references resolved to.
+//!
+//! | path | content |
+//! |---|---|
+//! | `modules/HEX.wasm` | a module, by its SHA-256 |
+//! | `references/HEX.json` | what a reference resolved to, by the SHA-256 of the reference |
+//!
+//! It is a cache: what cannot be read or written is as if it were not there.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Resolution, has_digest};
+use crate::module::{ModuleDigest, WasmModule};
+
+/// How long an image that is not a module is not looked up again.
+pub(super) const NOT_WASM_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(super) struct ModuleStore {
+    modules: PathBuf,
+    references: PathBuf,
+}
+
+/// What a reference resolved to.
+pub(super) enum StoredResolution {
+    Module(ModuleDigest),
+    NotWasm,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReferenceFile {
+    image: String,
+    /// The SHA-256 of the module; missing if the image is not a module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    module: Option<String>,
+    /// When it was looked up, in seconds since 1970.
+    at: u64,
+}
+
+impl ModuleStore {
+    pub(super) fn new(cache: &Path) -> ModuleStore {
+        ModuleStore {
+            modules: cache.join("modules"),
+            references: cache.join("references"),
+        }
+    }
+
+    pub(super) fn resolution(&self, image: &str) -> Option<StoredResolution> {
+        let bytes = fs::read(self.reference_path(image)).ok()?;
+        let file: ReferenceFile = serde_json::from_slice(&bytes).ok()?;
+        if file.image != image {
+            return None;
+        }
+        let age = Duration::from_secs(now().checked_sub(file.at)?);
+        match file.module {
+            Some(hex) => Some(StoredResolution::Module(ModuleDigest::parse(&hex)?)),
+            None if has_digest(image) || age < NOT_WASM_FOR => Some(StoredResolution::NotWasm),
+            None => None,
+        }
+    }
+
+    /// A stored module. Its digest is checked.
+    pub(super) fn module(&self, digest: ModuleDigest) -> Option<WasmModule> {
+        let bytes = fs::read(self.modules.join(format!("{digest}.wasm"))).ok()?;
+        let module = WasmModule::parse(bytes.into()).ok()?;
+        (module.digest == digest).then_some(module)
+    }
+
+    pub(super) fn keep(&self, image: &str, resolution: &Resolution) {
+        let kept = || -> io::Result<()> {
+            let module = match resolution {
+                Resolution::NotWasm => None,
+                Resolution::Module(module) => {
+                    let name = format!("{}.wasm", module.digest);
+                    write_whole(&self.modules, &name, &module.bytes)?;
+                    Some(module.digest.to_string())
+                }
+            };
+            let file = ReferenceFile {
+                image: image.to_owned(),
+                module,
+                at: now(),
+            };
+            let path = self.reference_path(image);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            write_whole(&self.references, &name, &serde_json::to_vec(&file)?)
+        };
+        if let Err(error) = kept() {
+            tracing::warn!(
+                "cannot store what {image} is in {}: {error}",
+                self.references.display()
+            );
+        }
+    }
+
+    fn reference_path(&self, image: &str) -> PathBuf {
+        let name = ModuleDigest::of(image.as_bytes());
+        self.references.join(format!("{name}.json"))
+    }
+}
+
+/// Writes a file beside and renames it, so that a reader finds a whole file or none.
+fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    let partial = directory.join(format!(".{name}.{}", std::process::id()));
+    let written =
+        fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, directory.join(name)));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

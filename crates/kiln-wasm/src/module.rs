@@ -1,0 +1,298 @@
+//! A module: its bytes, checked before any engine reads them, and the interface that it has.
+
+use std::fmt;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
+
+use crate::host::{HostFunction, NumberType};
+use crate::{gojs, wasi1};
+
+/// The largest module, in bytes.
+pub const MAX_MODULE: u64 = 100 << 20;
+
+/// The most functions that a module may define.
+const MAX_FUNCTIONS: u32 = 200_000;
+
+/// The first bytes of every module, and of every component.
+const MAGIC: &[u8; 4] = b"\0asm";
+const MODULE_VERSION: &[u8; 4] = &[1, 0, 0, 0];
+
+/// Whether a file with these first bytes is WebAssembly.
+pub fn is_wasm(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(MAGIC)
+}
+
+/// A module that can be run.
+#[derive(Clone)]
+pub struct WasmModule {
+    pub(crate) bytes: Bytes,
+    pub(crate) digest: ModuleDigest,
+    pub(crate) interface: WasmInterface,
+}
+
+/// The SHA-256 of a module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleDigest([u8; 32]);
+
+/// How a module gets its input and returns its output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WasmInterface {
+    /// A program of WASI preview 1: standard input, standard output, exit code.
+    Wasi1,
+    /// A Go program for `js` with a function `processResourceList`.
+    GoJs,
+}
+
+/// A function that modules can import.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WasmImport {
+    pub module: &'static str,
+    pub name: &'static str,
+    /// For each parameter, whether it has 64 bits; else it has 32.
+    pub is_long: Vec<bool>,
+    /// Whether it returns 32 bits.
+    pub has_result: bool,
+}
+
+/// Why bytes are not a module that can be run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ModuleError {
+    #[error("it is not a WebAssembly module")]
+    NotWasm,
+    #[error(
+        "it is a WebAssembly component, which is not supported; build the function as a module of WASI preview 1 (wasip1)"
+    )]
+    Component,
+    #[error("the module is larger than {MAX_MODULE} bytes")]
+    TooLarge,
+    #[error("the module has {0} functions; at most {MAX_FUNCTIONS} are supported")]
+    TooManyFunctions(u32),
+    #[error("the module is invalid: {0}")]
+    Invalid(String),
+    #[error(
+        "the module exports neither `_start` (a program of WASI preview 1) nor `run`, `resume` and `getsp` (a Go program for js)"
+    )]
+    NoInterface,
+    #[error("the module does not export its memory as {0:?}")]
+    NoMemory(&'static str),
+    #[error("the module has a start section, which is not supported")]
+    StartSection,
+    #[error("the module imports {kind} {module:?} {name:?}, which functions cannot use")]
+    UnknownImport {
+        kind: &'static str,
+        module: String,
+        name: String,
+    },
+}
+
+impl WasmInterface {
+    /// The name of the exported memory.
+    pub(crate) fn memory(self) -> &'static str {
+        match self {
+            WasmInterface::Wasi1 => "memory",
+            WasmInterface::GoJs => "mem",
+        }
+    }
+
+    /// The functions that modules with this interface import.
+    pub(crate) fn functions(self) -> &'static [HostFunction] {
+        match self {
+            WasmInterface::Wasi1 => wasi1::FUNCTIONS,
+            WasmInterface::GoJs => gojs::FUNCTIONS,
+        }
+    }
+
+    /// The module names under which the functions are imported.
+    pub(crate) fn import_modules(self) -> &'static [&'static str] {
+        match self {
+            WasmInterface::Wasi1 => &[wasi1::MODULE],
+            WasmInterface::GoJs => &gojs::MODULES,
+        }
+    }
+
+    /// The functions that modules with this interface can import.
+    pub fn imports(self) -> impl Iterator<Item = WasmImport> {
+        let module = self.import_modules().first().copied().unwrap_or_default();
+        self.functions().iter().map(move |function| WasmImport {
+            module,
+            name: function.name,
+            is_long: function
+                .parameters
+                .iter()
+                .map(|parameter| *parameter == NumberType::I64)
+                .collect(),
+            has_result: function.result.is_some(),
+        })
+    }
+
+    fn has_function(self, module: &str, name: &str) -> bool {
+        self.import_modules().contains(&module)
+            && self
+                .functions()
+                .iter()
+                .any(|function| function.name == name)
+    }
+}
+
+impl WasmModule {
+    /// Checks bytes. What engines check is not checked here: types and instructions.
+    pub fn parse(bytes: Bytes) -> Result<WasmModule, ModuleError> {
+        if !is_wasm(&bytes) {
+            return Err(ModuleError::NotWasm);
+        }
+        if bytes.len() as u64 > MAX_MODULE {
+            return Err(ModuleError::TooLarge);
+        }
+        if bytes.get(4..8) != Some(MODULE_VERSION) {
+            return Err(ModuleError::Component);
+        }
+        let contents = Contents::read(&bytes)?;
+        let interface = contents.check()?;
+        Ok(WasmModule {
+            digest: ModuleDigest::of(&bytes),
+            bytes,
+            interface,
+        })
+    }
+
+    pub fn digest(&self) -> ModuleDigest {
+        self.digest
+    }
+
+    pub fn interface(&self) -> WasmInterface {
+        self.interface
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// The imports and exports of a module.
+#[derive(Default)]
+struct Contents {
+    /// Kind, module and name.
+    imports: Vec<(&'static str, String, String)>,
+    exported_functions: Vec<String>,
+    exported_memories: Vec<String>,
+}
+
+impl Contents {
+    fn read(bytes: &[u8]) -> Result<Contents, ModuleError> {
+        let mut contents = Contents::default();
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload.map_err(invalid)? {
+                Payload::FunctionSection(functions) if functions.count() > MAX_FUNCTIONS => {
+                    return Err(ModuleError::TooManyFunctions(functions.count()));
+                }
+                Payload::StartSection { .. } => return Err(ModuleError::StartSection),
+                Payload::ImportSection(imports) => {
+                    for import in imports {
+                        let import = import.map_err(invalid)?;
+                        let kind = match import.ty {
+                            TypeRef::Func(_) => FUNCTION,
+                            TypeRef::Memory(_) => "the memory",
+                            TypeRef::Table(_) => "the table",
+                            TypeRef::Global(_) => "the global",
+                            TypeRef::Tag(_) => "the tag",
+                        };
+                        let (module, name) = (import.module.to_owned(), import.name.to_owned());
+                        contents.imports.push((kind, module, name));
+                    }
+                }
+                Payload::ExportSection(exports) => {
+                    for export in exports {
+                        let export = export.map_err(invalid)?;
+                        match export.kind {
+                            ExternalKind::Func => &mut contents.exported_functions,
+                            ExternalKind::Memory => &mut contents.exported_memories,
+                            _ => continue,
+                        }
+                        .push(export.name.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(contents)
+    }
+
+    fn check(&self) -> Result<WasmInterface, ModuleError> {
+        let exports = |name: &str| self.exported_functions.iter().any(|export| export == name);
+        let interface = if gojs::EXPORTS.iter().all(|name| exports(name)) {
+            WasmInterface::GoJs
+        } else if exports(wasi1::START) {
+            WasmInterface::Wasi1
+        } else {
+            return Err(ModuleError::NoInterface);
+        };
+        let memory = interface.memory();
+        if !self.exported_memories.iter().any(|export| export == memory) {
+            return Err(ModuleError::NoMemory(memory));
+        }
+        let unknown = self.imports.iter().find(|(kind, module, name)| {
+            *kind != FUNCTION || !interface.has_function(module, name)
+        });
+        match unknown {
+            None => Ok(interface),
+            Some((kind, module, name)) => Err(ModuleError::UnknownImport {
+                kind,
+                module: module.clone(),
+                name: name.clone(),
+            }),
+        }
+    }
+}
+
+const FUNCTION: &str = "the function";
+
+fn invalid(error: wasmparser::BinaryReaderError) -> ModuleError {
+    ModuleError::Invalid(error.to_string())
+}
+
+impl ModuleDigest {
+    pub fn of(bytes: &[u8]) -> ModuleDigest {
+        ModuleDigest(Sha256::digest(bytes).into())
+    }
+
+    /// A digest from its hexadecimal digits.
+    pub(crate) fn parse(hex: &str) -> Option<ModuleDigest> {
+        if hex.len() != 64 || !hex.is_ascii() {
+            return None;
+        }
+        let mut digest = [0; 32];
+        for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(ModuleDigest(digest))
+    }
+
+    #[cfg(feature = "wasm-jit")]
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The hexadecimal digits.
+impl fmt::Display for ModuleDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ModuleDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{self}")
+    }
+}
+
+impl fmt::Debug for WasmModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WasmModule")
+            .field("digest", &self.digest)
+            .field("interface", &self.interface)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,172 @@
+//! Compiled code on disk.
+//!
+//! The directory belongs to this user alone and is never shared: its files are machine code. A file's name has the digest of the
+//! module, the settings of the compiler and the digest of the file itself. Files are written beside and renamed, so that a
+//! reader finds a whole file or none; a file that does not fit is a miss.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use kiln_sandbox::{CompiledCodeError, check_private_directory, load_compiled};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::engine::compiler;
+use crate::module::{ModuleDigest, WasmModule};
+
+/// How many bytes all files together may take; beyond it those that were not used for longest are removed.
+const MAX_SIZE: u64 = 2 << 30;
+
+const EXTENSION: &str = ".cwasm";
+
+pub(crate) struct CompiledCache {
+    directory: PathBuf,
+}
+
+/// Held while a module is compiled, so that only one process does it.
+pub(crate) struct CompileLock {
+    _file: File,
+}
+
+impl CompiledCache {
+    pub(crate) fn new(directory: PathBuf) -> CompiledCache {
+        CompiledCache { directory }
+    }
+
+    /// The stored code of a module. Any problem is a miss.
+    pub(crate) fn load(&self, module: &WasmModule) -> Option<wasmtime::Module> {
+        let engine = compiler::engine().ok()?;
+        let prefix = prefix(module)?;
+        let entries = fs::read_dir(&self.directory).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        for name in names.filter(|name| name.starts_with(&prefix)) {
+            let Some(digest) = file_digest(&name, &prefix) else {
+                continue;
+            };
+            match load_compiled(engine, &self.directory, &name, digest.bytes()) {
+                Ok(Some(found)) => return Some(found),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!("{}", kiln_go::error_chain(&error));
+                    if let CompiledCodeError::Damaged { path }
+                    | CompiledCodeError::NotForThisProgram { path, .. } = error
+                    {
+                        let _ = fs::remove_file(path);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Notes that a module is used; returns whether that was noted before.
+    pub(crate) fn note_use(&self, module: &WasmModule) -> bool {
+        let path = self.directory.join(format!("{}.used", module.digest));
+        if path.exists() {
+            return true;
+        }
+        let _ = self.make_directory().and_then(|()| new_file(&path));
+        false
+    }
+
+    /// Waits until no other process compiles the module. `None` if code cannot be stored.
+    pub(crate) fn lock(&self, module: &WasmModule) -> Option<CompileLock> {
+        self.make_directory().ok()?;
+        if let Err(error) = check_private_directory(&self.directory) {
+            tracing::warn!("{}", kiln_go::error_chain(&error));
+            return None;
+        }
+        let path = self.directory.join(format!("{}.lock", module.digest));
+        let file = private_options().truncate(false).open(path).ok()?;
+        flock(&file, FlockOperation::LockExclusive).ok()?;
+        Some(CompileLock { _file: file })
+    }
+
+    /// Stores code. It is only a cache: without it the module is compiled again.
+    pub(crate) fn store(&self, module: &WasmModule, compiled: &wasmtime::Module) {
+        let stored = || -> io::Result<()> {
+            let bytes = compiled.serialize().map_err(io::Error::other)?;
+            let prefix = prefix(module).ok_or_else(|| io::Error::other("no compiler"))?;
+            let digest = ModuleDigest::of(&bytes);
+            let partial = self
+                .directory
+                .join(format!("{prefix}{}.partial", std::process::id()));
+            let written = write(&partial, &bytes).and_then(|()| {
+                fs::rename(
+                    &partial,
+                    self.directory.join(format!("{prefix}{digest}{EXTENSION}")),
+                )
+            });
+            if written.is_err() {
+                let _ = fs::remove_file(&partial);
+            }
+            written
+        };
+        if let Err(error) = stored() {
+            tracing::warn!(
+                "cannot store compiled code in {}: {error}",
+                self.directory.display()
+            );
+        }
+        self.remove_unused(MAX_SIZE);
+    }
+
+    /// Removes the files that were not used for longest until the others take at most `limit` bytes.
+    pub(crate) fn remove_unused(&self, limit: u64) {
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return;
+        };
+        let mut files: Vec<(i64, u64, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let metadata = entry.metadata().ok()?;
+                Some((metadata.atime(), metadata.len(), entry.path()))
+            })
+            .collect();
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        for (_, size, path) in files {
+            if total <= limit {
+                return;
+            }
+            if fs::remove_file(path).is_ok() {
+                total -= size;
+            }
+        }
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)
+    }
+}
+
+/// The beginning of the names of files with the code of a module for these settings.
+fn prefix(module: &WasmModule) -> Option<String> {
+    let settings = compiler::settings().ok()?;
+    Some(format!("{}-{settings:016x}-", module.digest))
+}
+
+/// The digest in the name of a file.
+fn file_digest(name: &str, prefix: &str) -> Option<ModuleDigest> {
+    ModuleDigest::parse(name.strip_prefix(prefix)?.strip_suffix(EXTENSION)?)
+}
+
+fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options
+}
+
+fn new_file(path: &Path) -> io::Result<File> {
+    private_options().truncate(true).open(path)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = new_file(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

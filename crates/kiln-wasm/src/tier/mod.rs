@@ -1,0 +1,208 @@
+//! Which engine runs a module.
+//!
+//! The first call of a module never waits for the compiler. Code that was compiled before is used at once; without it the
+//! interpreter runs the module. A server then compiles the module in the background, at low priority and one module at a
+//! time; a command compiles a small module the next time that it is used. [`WasmEngine`] can demand one engine.
+
+#[cfg(feature = "wasm-jit")]
+mod background;
+#[cfg(feature = "wasm-jit")]
+pub(crate) mod compiled_cache;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use crate::engine::interpreter::InterpretedCode;
+use crate::engine::{Code, EngineError};
+use crate::module::WasmModule;
+use crate::options::{StepListener, WasmEngine, WasmStep, WasmUsage};
+
+/// A command compiles modules below this size, which takes about 0.3 s.
+#[cfg(feature = "wasm-jit")]
+const COMPILED_BY_COMMANDS: usize = 500 * 1024;
+
+/// A server compiles modules above this size at their first call: interpreting them is slow.
+#[cfg(feature = "wasm-jit")]
+const COMPILED_AT_ONCE: usize = 1 << 20;
+
+/// A module in memory, and its code for each engine that has read it.
+pub(crate) struct LoadedModule {
+    pub(crate) module: WasmModule,
+    interpreted: OnceLock<Result<Arc<dyn Code>, EngineError>>,
+    compiled: OnceLock<Arc<dyn Code>>,
+    /// How often it was called.
+    calls: AtomicU32,
+    /// Whether stored code was looked for.
+    is_looked_up: AtomicBool,
+    /// Whether it is compiled or waits for it.
+    is_queued: AtomicBool,
+}
+
+impl LoadedModule {
+    pub(crate) fn new(module: WasmModule) -> LoadedModule {
+        LoadedModule {
+            module,
+            interpreted: OnceLock::new(),
+            compiled: OnceLock::new(),
+            calls: AtomicU32::new(0),
+            is_looked_up: AtomicBool::new(false),
+            is_queued: AtomicBool::new(false),
+        }
+    }
+}
+
+/// The choice of the engine for all modules of an evaluator.
+pub(crate) struct Tiers {
+    engine: WasmEngine,
+    #[cfg_attr(
+        not(feature = "wasm-jit"),
+        expect(dead_code, reason = "only the compiler differs between them")
+    )]
+    usage: WasmUsage,
+    on_step: Option<StepListener>,
+    #[cfg(feature = "wasm-jit")]
+    cache: Option<compiled_cache::CompiledCache>,
+}
+
+impl Tiers {
+    /// `directory` is for compiled code.
+    pub(crate) fn new(
+        engine: WasmEngine,
+        usage: WasmUsage,
+        directory: Option<PathBuf>,
+        on_step: Option<StepListener>,
+    ) -> Tiers {
+        #[cfg(not(feature = "wasm-jit"))]
+        drop(directory);
+        Tiers {
+            engine,
+            usage,
+            on_step,
+            #[cfg(feature = "wasm-jit")]
+            cache: directory.map(compiled_cache::CompiledCache::new),
+        }
+    }
+
+    /// The code that runs the next call of a module.
+    pub(crate) fn code(
+        self: &Arc<Self>,
+        loaded: &Arc<LoadedModule>,
+    ) -> Result<Arc<dyn Code>, EngineError> {
+        let calls = loaded.calls.fetch_add(1, Ordering::Relaxed);
+        if let Some(compiled) = loaded.compiled.get() {
+            return Ok(Arc::clone(compiled));
+        }
+        if self.engine != WasmEngine::Interpreter
+            && let Some(compiled) = self.compiled(loaded, calls)?
+        {
+            return Ok(compiled);
+        }
+        let interpreted = loaded.interpreted.get_or_init(|| {
+            let _span = tracing::debug_span!("wasm.load").entered();
+            let started = Instant::now();
+            let code = InterpretedCode::new(&loaded.module)?;
+            self.report(WasmStep::Load, started);
+            Ok(Arc::new(code))
+        });
+        interpreted.clone()
+    }
+
+    fn report(&self, step: WasmStep, started: Instant) {
+        if let Some(listener) = &self.on_step {
+            listener.receive(step, started.elapsed());
+        }
+    }
+
+    #[cfg(not(feature = "wasm-jit"))]
+    fn compiled(
+        self: &Arc<Self>,
+        loaded: &Arc<LoadedModule>,
+        _: u32,
+    ) -> Result<Option<Arc<dyn Code>>, EngineError> {
+        let _ = (&loaded.is_looked_up, &loaded.is_queued);
+        match self.engine {
+            WasmEngine::Compiler => Err(EngineError::no_compiler()),
+            WasmEngine::Auto | WasmEngine::Interpreter => Ok(None),
+        }
+    }
+
+    /// Compiled code, if it is there or if the module is to be compiled now.
+    #[cfg(feature = "wasm-jit")]
+    fn compiled(
+        self: &Arc<Self>,
+        loaded: &Arc<LoadedModule>,
+        calls: u32,
+    ) -> Result<Option<Arc<dyn Code>>, EngineError> {
+        if !loaded.is_looked_up.swap(true, Ordering::Relaxed)
+            && let Some(stored) = self.load(&loaded.module)
+        {
+            return Ok(Some(loaded.keep(stored)));
+        }
+        let size = loaded.module.bytes.len();
+        match (self.engine, self.usage) {
+            (WasmEngine::Interpreter, _) => Ok(None),
+            (WasmEngine::Compiler, _) => self.compile_now(loaded).map(Some),
+            (WasmEngine::Auto, WasmUsage::Server) => {
+                let is_worth_it = calls > 0 || size > COMPILED_AT_ONCE;
+                if is_worth_it && !loaded.is_queued.swap(true, Ordering::Relaxed) {
+                    background::compile(Arc::clone(self), Arc::clone(loaded));
+                }
+                Ok(None)
+            }
+            (WasmEngine::Auto, WasmUsage::Command) => {
+                let Some(cache) = &self.cache else {
+                    return Ok(None);
+                };
+                // Calls of one command count once: a command that interprets goes on to do so.
+                let was_used = calls == 0 && cache.note_use(&loaded.module);
+                match was_used && size < COMPILED_BY_COMMANDS {
+                    true => self.compile_now(loaded).map(Some),
+                    false => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// Stored code.
+    #[cfg(feature = "wasm-jit")]
+    fn load(&self, module: &WasmModule) -> Option<Arc<dyn Code>> {
+        let started = Instant::now();
+        let stored = self.cache.as_ref()?.load(module)?;
+        let code = crate::engine::compiler::CompiledCode::new(&stored, module.interface);
+        self.report(WasmStep::Load, started);
+        Some(Arc::new(code.ok()?))
+    }
+
+    /// Compiles a module and stores the code, unless another process has just done so.
+    #[cfg(feature = "wasm-jit")]
+    pub(crate) fn compile_now(&self, loaded: &LoadedModule) -> Result<Arc<dyn Code>, EngineError> {
+        use crate::engine::compiler::{CompiledCode, engine};
+
+        let module = &loaded.module;
+        let lock = self.cache.as_ref().and_then(|cache| cache.lock(module));
+        if lock.is_some()
+            && let Some(stored) = self.load(module)
+        {
+            return Ok(loaded.keep(stored));
+        }
+        let _span = tracing::debug_span!("wasm.compile").entered();
+        let started = Instant::now();
+        let compiled = wasmtime::Module::new(engine()?, &module.bytes)
+            .map_err(|error| EngineError(format!("{error:#}")))?;
+        self.report(WasmStep::Compile, started);
+        if let (Some(cache), Some(_lock)) = (&self.cache, lock) {
+            cache.store(module, &compiled);
+        }
+        let code = CompiledCode::new(&compiled, module.interface)?;
+        Ok(loaded.keep(Arc::new(code)))
+    }
+}
+
+#[cfg(feature = "wasm-jit")]
+impl LoadedModule {
+    fn keep(&self, code: Arc<dyn Code>) -> Arc<dyn Code> {
+        Arc::clone(self.compiled.get_or_init(|| code))
+    }
+}

@@ -1,0 +1,3 @@
+module example.com/test-function
+
+go 1.21

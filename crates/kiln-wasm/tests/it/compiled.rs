@@ -1,0 +1,224 @@
+//! Compiled code on disk: used when it is right, a miss when it is not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use kiln_wasm::{StepListener, WasmEngine, WasmEvaluator, WasmOptions, WasmStep, WasmUsage};
+
+use crate::support::{Call, ModuleFile, describe};
+
+/// A program that exits with 5.
+const FIVE: &str = r#"(module
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 1) (func (export "_start") (call $exit (i32.const 5))))"#;
+
+struct Cache {
+    directory: tempfile::TempDir,
+    module: ModuleFile,
+}
+
+impl Cache {
+    fn new() -> Cache {
+        Cache {
+            directory: tempfile::tempdir().unwrap(),
+            module: ModuleFile::of_text(FIVE),
+        }
+    }
+
+    /// Runs the module as a new process would; returns the steps.
+    fn run(&self, engine: WasmEngine) -> Vec<WasmStep> {
+        let steps = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&steps);
+        let evaluator = WasmEvaluator::new(WasmOptions {
+            engine,
+            usage: WasmUsage::Command,
+            cache: Some(self.directory.path().to_owned()),
+            on_step: Some(StepListener::new(move |step, _| {
+                seen.lock().unwrap().push(step)
+            })),
+            ..WasmOptions::default()
+        });
+        let ran = Call::new("").run(&evaluator, &self.module.path);
+        assert_eq!(describe(ran), "5||");
+        let mut steps = steps.lock().unwrap();
+        std::mem::take(&mut *steps)
+    }
+
+    fn compiled(&self) -> PathBuf {
+        self.directory.path().join("compiled")
+    }
+
+    /// The file with the code.
+    fn code(&self) -> PathBuf {
+        let entries = fs::read_dir(self.compiled()).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .find(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "cwasm")
+            })
+            .unwrap()
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+const COMPILED: [WasmStep; 1] = [WasmStep::Compile];
+const LOADED: [WasmStep; 1] = [WasmStep::Load];
+
+#[test]
+fn code_is_compiled_once() {
+    let cache = Cache::new();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&cache.compiled()), 0o700);
+    assert_eq!(mode(&cache.code()), 0o600);
+}
+
+#[test]
+fn a_command_compiles_a_small_module_when_it_is_used_again() {
+    let cache = Cache::new();
+    assert_eq!(cache.run(WasmEngine::Auto), LOADED);
+    assert_eq!(cache.run(WasmEngine::Auto), COMPILED);
+    assert_eq!(cache.run(WasmEngine::Auto), LOADED);
+}
+
+#[test]
+fn damaged_code_is_compiled_again() {
+    let changes: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes.truncate(100),
+        Vec::clear,
+        |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+        },
+        |bytes| bytes.extend_from_slice(b"more"),
+    ];
+    for change in changes {
+        let cache = Cache::new();
+        cache.run(WasmEngine::Compiler);
+        let mut bytes = fs::read(cache.code()).unwrap();
+        change(&mut bytes);
+        fs::write(cache.code(), bytes).unwrap();
+        assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+        assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+    }
+}
+
+#[test]
+fn code_of_another_module_under_the_name_of_this_one_is_not_used() {
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    let other = Cache {
+        module: ModuleFile::of_text(&FIVE.replace("const 5", "const 6")),
+        ..Cache::new()
+    };
+    let evaluator = WasmEvaluator::new(WasmOptions {
+        engine: WasmEngine::Compiler,
+        cache: Some(other.directory.path().to_owned()),
+        ..WasmOptions::default()
+    });
+    let ran = Call::new("").run(&evaluator, &other.module.path);
+    assert_eq!(describe(ran), "6||");
+    fs::copy(other.code(), cache.code()).unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+}
+
+#[test]
+fn code_that_others_can_write_is_not_used() {
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    set_mode(&cache.code(), 0o622);
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    for mode in [0o777, 0o770, 0o755] {
+        set_mode(&cache.compiled(), mode);
+        // Neither loaded nor stored.
+        assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+        assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    }
+    set_mode(&cache.compiled(), 0o700);
+    assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+    set_mode(cache.directory.path(), 0o777);
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+}
+
+#[test]
+fn links_are_not_followed() {
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    let (code, elsewhere) = (cache.code(), cache.directory.path().join("elsewhere"));
+    fs::rename(&code, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &code).unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    // A second name of the file is refused, too.
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    fs::hard_link(cache.code(), cache.directory.path().join("second")).unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+}
+
+#[test]
+fn code_of_another_user_is_not_used() {
+    if !is_root() {
+        crate::support::skip("only root can give files to another user");
+        return;
+    }
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    std::os::unix::fs::chown(cache.code(), Some(1), None).unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    std::os::unix::fs::chown(cache.compiled(), Some(1), None).unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn two_processes_compile_one_module_without_harm() {
+    let cache = Cache::new();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| cache.run(WasmEngine::Compiler));
+        }
+    });
+    let entries = fs::read_dir(cache.compiled()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let code = names.filter(|name| name.ends_with(".cwasm")).count();
+    assert_eq!(code, 1);
+    assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+}
+
+#[test]
+fn a_server_interprets_until_the_code_is_compiled() {
+    let module = ModuleFile::of_text(FIVE);
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&steps);
+    let (compiled, is_compiled) = std::sync::mpsc::channel();
+    let evaluator = WasmEvaluator::new(WasmOptions {
+        usage: WasmUsage::Server,
+        on_step: Some(StepListener::new(move |step, _| {
+            seen.lock().unwrap().push(step);
+            if step == WasmStep::Compile {
+                compiled.send(()).unwrap();
+            }
+        })),
+        ..WasmOptions::default()
+    });
+    for _ in 0..2 {
+        assert_eq!(describe(Call::new("").run(&evaluator, &module.path)), "5||");
+    }
+    is_compiled.recv().unwrap();
+    assert_eq!(describe(Call::new("").run(&evaluator, &module.path)), "5||");
+    assert_eq!(*steps.lock().unwrap(), [WasmStep::Load, WasmStep::Compile]);
+}

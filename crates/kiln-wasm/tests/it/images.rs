@@ -1,0 +1,232 @@
+//! Modules in a registry, in every form.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kiln_krm::Dialect;
+use kiln_oci::media_type::{OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
+use kiln_oci::{LayerBuilder, PullPolicy};
+use kiln_runtime::{
+    Evaluator as _, EvaluatorChain, FindError, FunctionSpec, Input, RunContext, RunError,
+};
+use kiln_wasm::{
+    ImageFormat, WasmEvaluator, WasmImageEvaluator, WasmImageOptions, WasmImages, WasmModule,
+    WasmOptions,
+};
+
+use crate::registry::TestRegistry;
+use crate::support::{describe, error_text};
+
+/// A program that prints its name.
+fn module() -> WasmModule {
+    let text = r#"(module
+        (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 1) (data (i32.const 16) "module")
+        (func (export "_start")
+          (i32.store (i32.const 0) (i32.const 16)) (i32.store (i32.const 4) (i32.const 6))
+          (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
+    WasmModule::parse(wat::parse_str(text).unwrap().into()).unwrap()
+}
+
+fn images(options: WasmImageOptions, cache: Option<&Path>) -> Arc<WasmImages> {
+    Arc::new(WasmImages::new(options, cache))
+}
+
+fn run(images: &Arc<WasmImages>, image: &str) -> String {
+    let evaluator = WasmEvaluator::new(WasmOptions::default());
+    let evaluator = WasmImageEvaluator::new(&evaluator, Arc::clone(images));
+    match evaluator.find(&FunctionSpec::image(image)) {
+        Ok(found) => {
+            let input = Input::from_wire(Dialect::Current, "");
+            describe(found.into_runner().run(&input, &RunContext::default()))
+        }
+        Err(FindError::NotFound { .. }) => "not found".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn push(registry: &TestRegistry, name: &str, format: ImageFormat) -> String {
+    let image = format!("{}/{name}:v1", registry.host);
+    let images = images(WasmImageOptions::default(), None);
+    let pushed = images.push(&image, "fn.wasm", &module(), format, &RunContext::default());
+    let pushed = pushed.unwrap_or_else(|error| panic!("{}", error_text(&error)));
+    assert_eq!(pushed.index.is_some(), format == ImageFormat::Kpt);
+    image
+}
+
+#[test]
+fn what_is_pushed_runs() {
+    let registry = TestRegistry::start();
+    for (name, format) in [
+        ("team/oci", ImageFormat::Oci),
+        ("team/kpt", ImageFormat::Kpt),
+    ] {
+        let image = push(&registry, name, format);
+        let images = images(WasmImageOptions::default(), None);
+        assert_eq!(run(&images, &image), "0|module|", "{name}");
+        let pulled = images.module(&image, &RunContext::default()).unwrap();
+        assert_eq!(pulled.bytes(), module().bytes());
+    }
+}
+
+#[test]
+fn pushing_in_the_form_of_kpt_keeps_the_other_platforms() {
+    let registry = TestRegistry::start();
+    let other = r#"{"mediaType":"application/vnd.oci.image.manifest.v1+json",
+        "digest":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","size":1,
+        "platform":{"os":"linux","architecture":"s390x"}}"#;
+    let index = format!(r#"{{"schemaVersion":2,"mediaType":"{OCI_INDEX}","manifests":[{other}]}}"#);
+    registry.put_manifest("team/both", "v1", OCI_INDEX, &index);
+    let image = push(&registry, "team/both", ImageFormat::Kpt);
+    push(&registry, "team/both", ImageFormat::Kpt);
+    let images = images(WasmImageOptions::default(), None);
+    assert_eq!(run(&images, &image), "0|module|");
+    // An image without an index is not replaced.
+    let image = push(&registry, "team/oci", ImageFormat::Oci);
+    let refused = images.push(
+        &image,
+        "fn.wasm",
+        &module(),
+        ImageFormat::Kpt,
+        &RunContext::default(),
+    );
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "unexpected media type: application/vnd.oci.image.manifest.v1+json, expect either \
+         application/vnd.docker.distribution.manifest.list.v2+json or application/vnd.oci.image.index.v1+json"
+    );
+}
+
+/// Puts a container image for a platform there; returns its reference.
+fn put_image(registry: &TestRegistry, name: &str, config: &str, file: &str) -> String {
+    let layer = LayerBuilder::default()
+        .file(file, 0o644, module().bytes())
+        .unwrap();
+    let layer = registry.put_blob(name, OCI_LAYER, &layer.finish().unwrap());
+    let config = registry.put_blob(
+        name,
+        "application/vnd.oci.image.config.v1+json",
+        config.as_bytes(),
+    );
+    let manifest = format!(
+        r#"{{"schemaVersion":2,"mediaType":"{OCI_MANIFEST}","config":{config},"layers":[{layer}]}}"#
+    );
+    let digest = registry.put_manifest(name, "v1", OCI_MANIFEST, &manifest);
+    format!("{}/{name}@{digest}", registry.host)
+}
+
+#[test]
+fn a_container_image_with_a_module_as_its_entrypoint_runs() {
+    let registry = TestRegistry::start();
+    let config = r#"{"os":"wasi","architecture":"wasm","config":{"Entrypoint":["/app/fn.wasm"]}}"#;
+    let image = put_image(&registry, "team/container", config, "app/fn.wasm");
+    let all = images(WasmImageOptions::default(), None);
+    assert_eq!(run(&all, &image), "0|module|");
+    let image = put_image(&registry, "team/missing", config, "app/other.wasm");
+    let answer = run(&all, &image);
+    assert!(
+        answer.ends_with(r#"it has no file "/app/fn.wasm", which is its entrypoint"#),
+        "{answer}"
+    );
+}
+
+#[test]
+fn an_image_for_this_machine_is_left_to_others_and_remembered() {
+    let registry = TestRegistry::start();
+    let config = r#"{"os":"linux","architecture":"amd64","config":{"Entrypoint":["/bin/fn"]}}"#;
+    let image = put_image(&registry, "team/linux", config, "bin/fn");
+    let cache = tempfile::tempdir().unwrap();
+    let asked = images(WasmImageOptions::default(), Some(cache.path()));
+    let evaluator = WasmEvaluator::new(WasmOptions::default());
+    let evaluator = WasmImageEvaluator::new(&evaluator, Arc::clone(&asked));
+    let chain = EvaluatorChain::new(vec![("wasm", Arc::new(evaluator))]);
+    let found = chain
+        .find(&FunctionSpec::image(&image))
+        .unwrap()
+        .into_runner();
+    let input = Input::from_wire(Dialect::Current, "");
+    let error = found.run(&input, &RunContext::default()).unwrap_err();
+    assert!(
+        matches!(error, RunError::NotFound(_) | RunError::Declined(_)),
+        "{error}"
+    );
+    assert!(!found.is_native(), "it may run elsewhere");
+    let requests = registry.requests();
+    assert_eq!(run(&asked, &image), "not found");
+    // Another process.
+    let again = images(WasmImageOptions::default(), Some(cache.path()));
+    assert_eq!(run(&again, &image), "not found");
+    assert_eq!(registry.requests(), requests);
+}
+
+#[test]
+fn modules_are_stored_by_their_digest() {
+    let registry = TestRegistry::start();
+    let image = push(&registry, "team/stored", ImageFormat::Oci);
+    let cache = tempfile::tempdir().unwrap();
+    let first = images(WasmImageOptions::default(), Some(cache.path()));
+    assert_eq!(run(&first, &image), "0|module|");
+    let requests = registry.requests();
+    let never = WasmImageOptions {
+        pull: PullPolicy::Never,
+        ..WasmImageOptions::default()
+    };
+    let offline = images(never.clone(), Some(cache.path()));
+    assert_eq!(run(&offline, &image), "0|module|");
+    assert_eq!(registry.requests(), requests);
+    // A module that was changed on disk is not used.
+    let path = cache
+        .path()
+        .join(format!("modules/{}.wasm", module().digest()));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(&[0, 2, 1, b'x']);
+    std::fs::write(&path, bytes).unwrap();
+    let offline = images(never, Some(cache.path()));
+    let answer = run(&offline, &image);
+    assert!(answer.contains("is not on this machine"), "{answer}");
+    let online = images(WasmImageOptions::default(), Some(cache.path()));
+    assert_eq!(run(&online, &image), "0|module|");
+}
+
+#[test]
+fn an_index_with_both_runs_as_a_module_only_on_request() {
+    let registry = TestRegistry::start();
+    let config = r#"{"os":"linux","architecture":"amd64","config":{}}"#;
+    let linux = put_image(&registry, "team/both", config, "bin/fn");
+    let digest = linux.split_once('@').unwrap().1;
+    let architecture = kiln_oci::Platform::this_machine().architecture;
+    let index = format!(
+        r#"{{"schemaVersion":2,"mediaType":"{OCI_INDEX}","manifests":[{{"mediaType":"{OCI_MANIFEST}",
+            "digest":"{digest}","size":1,"platform":{{"os":"linux","architecture":"{architecture}"}}}}]}}"#
+    );
+    registry.put_manifest("team/both", "v1", OCI_INDEX, &index);
+    let image = push(&registry, "team/both", ImageFormat::Kpt);
+    let answer = run(&images(WasmImageOptions::default(), None), &image);
+    assert!(answer.ends_with("is not a WebAssembly module"), "{answer}");
+    let preferred = WasmImageOptions {
+        prefers_modules: true,
+        ..WasmImageOptions::default()
+    };
+    assert_eq!(run(&images(preferred, None), &image), "0|module|");
+}
+
+#[test]
+fn a_registry_that_does_not_respond_is_not_asked_again_at_once() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let options = WasmImageOptions {
+        registry: kiln_oci::RegistryOptions {
+            retry: kiln_oci::RetryPolicy {
+                attempts: 1,
+                ..kiln_oci::RetryPolicy::default()
+            },
+            ..kiln_oci::RegistryOptions::default()
+        },
+        ..WasmImageOptions::default()
+    };
+    let unreachable = images(options, None);
+    let image = format!("{host}/team/fn:v1");
+    assert!(run(&unreachable, &image).starts_with("error: "));
+    assert_eq!(run(&unreachable, &image), "not found");
+}
