@@ -1,0 +1,293 @@
+//! The evaluator of images without a container engine.
+
+use std::sync::Arc;
+
+use kiln_oci::ImageReference;
+use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
+use kiln_runtime::{
+    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Network, Outcome,
+    RunContext, RunError, Runner, Target,
+};
+use kiln_sandbox::{ImageSandbox, IsolationLevel, SandboxError};
+use kiln_store::{ExecutableFormat, StoredImage};
+
+use crate::command::{Arguments, PreparedImage, prepare};
+use crate::error::{ImageRunError, LeftToNext, NoLevelReason};
+use crate::levels::Levels;
+use crate::options::{ImageOptions, LevelChoice};
+use crate::pull::{ImageSource, PullFailure};
+
+/// Runs images from the store.
+pub struct ImageEvaluator {
+    shared: Arc<ImageState>,
+}
+
+struct ImageState {
+    options: ImageOptions,
+    source: ImageSource,
+    levels: Levels,
+}
+
+impl ImageEvaluator {
+    /// Opens and checks nothing: a system that cannot run images is an error only for functions that need it.
+    pub fn new(options: ImageOptions) -> ImageEvaluator {
+        let shared = ImageState {
+            options,
+            source: ImageSource::new(),
+            levels: Levels::default(),
+        };
+        ImageEvaluator {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The documentation of an image: runs it with `--help` and with an empty list on its standard input.
+    pub fn help(
+        &self,
+        image: &str,
+        empty_list: &str,
+        ctx: &RunContext,
+    ) -> Result<FinishedProcess, RunError> {
+        let function = FunctionSpec::image(image);
+        let ran = self
+            .shared
+            .run(&function, Arguments::Help, empty_list.as_bytes(), ctx);
+        ran.map(|(finished, _)| finished)
+    }
+
+    /// The level by which an image ran last in this process.
+    pub fn level_used(&self, image: &str) -> Option<IsolationLevel> {
+        self.shared.levels.used(image)
+    }
+
+    /// Tries namespaces on this system, without an image.
+    pub fn probe_namespaces(&self) -> Result<(), Arc<SandboxError>> {
+        let ImageState {
+            levels, options, ..
+        } = &*self.shared;
+        levels.probe_namespaces(&options.temporary)
+    }
+}
+
+impl Evaluator for ImageEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        match function.target {
+            Target::Image(_) => Ok(Found::blocking(ImageRunner {
+                shared: Arc::clone(&self.shared),
+                function: function.clone(),
+            })),
+            Target::Exec(_) | Target::Program(_) => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+struct ImageRunner {
+    shared: Arc<ImageState>,
+    function: FunctionSpec,
+}
+
+impl Runner for ImageRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let input = input.wire().as_bytes();
+        let finished = self
+            .shared
+            .run(&self.function, Arguments::Default, input, ctx);
+        match finished {
+            Ok((finished, identity)) => {
+                let mut outcome = Outcome::from(finished);
+                outcome.stderr = without_last_break(outcome.stderr);
+                outcome.identity = Some(identity);
+                Ok(outcome)
+            }
+            Err(RunError::TimedOut { timeout, stderr }) => Err(RunError::TimedOut {
+                timeout,
+                stderr: without_last_break(stderr),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The image by the digest of the manifest for this machine, which names all of its content.
+fn identity(name: &str, image: &StoredImage) -> FunctionIdentity {
+    let repository = match name.parse::<ImageReference>() {
+        Ok(reference) => format!("{}/{}", reference.registry(), reference.repository()),
+        Err(_) => name.to_owned(),
+    };
+    FunctionIdentity::image(&repository, &image.meta().manifest_digest.to_string())
+}
+
+/// kpt drops the last line break of what an image prints to stderr.
+fn without_last_break(mut stderr: Vec<u8>) -> Vec<u8> {
+    if stderr.last() == Some(&b'\n') {
+        stderr.pop();
+    }
+    stderr
+}
+
+impl ImageState {
+    fn run(
+        &self,
+        function: &FunctionSpec,
+        arguments: Arguments,
+        input: &[u8],
+        ctx: &RunContext,
+    ) -> Result<(FinishedProcess, FunctionIdentity), RunError> {
+        let image = self.image(function.name(), ctx)?;
+        let identity = identity(function.name(), &image);
+        let prepared = prepare(image, function, arguments, &self.options);
+        let prepared = prepared.map_err(|error| self.unavailable(error))?;
+        let finished = match self.options.levels {
+            LevelChoice::Landlock => self.run_in_place(&prepared, function, input, ctx, None),
+            LevelChoice::Any | LevelChoice::Namespaces => {
+                self.run_isolated(&prepared, function, input, ctx)
+            }
+        };
+        Ok((finished?, identity))
+    }
+
+    /// The image in the store, pulled if necessary.
+    fn image(&self, name: &str, ctx: &RunContext) -> Result<StoredImage, RunError> {
+        let found = self.source.find(name, &self.options);
+        if let Some(image) = found.map_err(|error| self.unavailable(error))? {
+            return Ok(image);
+        }
+        // Only here, because it takes as long as a run: without namespaces most images could not be run after the pull.
+        if self.options.levels == LevelChoice::Any
+            && let Err(source) = self.levels.probe_namespaces(&self.options.temporary)
+        {
+            let reason = NoLevelReason::Namespaces(source);
+            return Err(self.no_level(name, reason));
+        }
+        let pulled = self.source.pull(name, &self.options, ctx);
+        pulled.map_err(|failure| match failure {
+            PullFailure::Failed(error) => self.unavailable(error),
+            PullFailure::Ended(error) => error,
+        })
+    }
+
+    fn run_isolated(
+        &self,
+        prepared: &PreparedImage,
+        function: &FunctionSpec,
+        input: &[u8],
+        ctx: &RunContext,
+    ) -> Result<FinishedProcess, RunError> {
+        let refused = match self.levels.namespaces(&self.options) {
+            Ok(sandbox) => match self.run_in_namespaces(sandbox, prepared, function, input, ctx) {
+                Ok(finished) => return finished,
+                Err(refused) => refused,
+            },
+            Err(refused) => refused,
+        };
+        match self.options.levels {
+            LevelChoice::Any => self.run_in_place(prepared, function, input, ctx, Some(refused)),
+            _ => Err(self.no_level(function.name(), NoLevelReason::Namespaces(refused))),
+        }
+    }
+
+    /// The outer error means that this system does not allow namespaces.
+    fn run_in_namespaces(
+        &self,
+        sandbox: &ImageSandbox,
+        prepared: &PreparedImage,
+        function: &FunctionSpec,
+        input: &[u8],
+        ctx: &RunContext,
+    ) -> Result<Result<FinishedProcess, RunError>, Arc<SandboxError>> {
+        let ran = process::run_image(sandbox, &prepared.process, input, ctx);
+        match ran {
+            Err(RunError::Unavailable(error)) => match error.downcast::<SandboxError>() {
+                Ok(error) if matches!(*error, SandboxError::Isolate(_)) => {
+                    Err(self.levels.refuse_namespaces(*error))
+                }
+                Ok(error) => Ok(Err(RunError::Unavailable(error))),
+                Err(error) => Ok(Err(RunError::Unavailable(error))),
+            },
+            ran => {
+                self.levels.note(function.name(), sandbox.level());
+                Ok(ran)
+            }
+        }
+    }
+
+    /// Runs a static program from the unpacked image, confined like an executable. `refused` is why namespaces are not
+    /// used, if they were to be.
+    fn run_in_place(
+        &self,
+        prepared: &PreparedImage,
+        function: &FunctionSpec,
+        input: &[u8],
+        ctx: &RunContext,
+        refused: Option<Arc<SandboxError>>,
+    ) -> Result<FinishedProcess, RunError> {
+        let image = function.name();
+        let is_static = matches!(
+            &prepared.program.format,
+            ExecutableFormat::Elf {
+                interpreter: None,
+                ..
+            }
+        );
+        if !is_static {
+            let program = prepared.process.program.clone();
+            let reason = match refused {
+                Some(source) => NoLevelReason::NotStatic { program, source },
+                None => NoLevelReason::LandlockNeedsStatic { program },
+            };
+            return Err(self.no_level(image, reason));
+        }
+        if !self.options.mounts.is_empty() {
+            return Err(self.no_level(image, NoLevelReason::MountsNeedNamespaces));
+        }
+        let allow_network = function.network == Network::Host;
+        let sandbox = self.levels.landlock(&self.options, allow_network);
+        let sandbox =
+            sandbox.map_err(|error| self.no_level(image, NoLevelReason::Landlock(error)))?;
+        let inside = &prepared.process.program;
+        let inside = inside.strip_prefix("/").unwrap_or(inside);
+        let program = prepared.process.root.join(inside);
+        let words = prepared.process.words.iter();
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        let arguments: Vec<String> = words.skip(1).collect();
+        let program = Program {
+            name: &program.to_string_lossy(),
+            arguments: &arguments,
+            search_path: std::ffi::OsStr::new(""),
+            stop_signal: StopSignal::Kill,
+            sandbox: Some(sandbox),
+            environment: Some(&prepared.process.environment),
+        };
+        let ran = process::run(program, input, ctx);
+        self.levels.note(image, IsolationLevel::Landlock);
+        ran
+    }
+
+    /// An image that no level can run is left to the next evaluator, unless the user has chosen the level.
+    fn no_level(&self, image: &str, reason: NoLevelReason) -> RunError {
+        self.not_run(ImageRunError::NoLevel {
+            image: image.to_owned(),
+            source: Arc::new(reason),
+        })
+    }
+
+    fn unavailable(&self, error: ImageRunError) -> RunError {
+        match error {
+            // An engine may be able to: it may have images that are in no registry.
+            ImageRunError::MountKind { .. }
+            | ImageRunError::NoStore
+            | ImageRunError::OpenStore(_)
+            | ImageRunError::Pull { .. } => self.not_run(error),
+            error => RunError::Unavailable(Box::new(error)),
+        }
+    }
+
+    fn not_run(&self, error: ImageRunError) -> RunError {
+        match self.options.levels {
+            LevelChoice::Any => RunError::NotFound(Box::new(LeftToNext(error))),
+            LevelChoice::Namespaces | LevelChoice::Landlock => {
+                RunError::Unavailable(Box::new(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Brings images into the store, for callers that block.
+
+use std::future::Future;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::time::Instant;
+
+use kiln_oci::{ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions};
+use kiln_runtime::{RunContext, RunError};
+use kiln_store::{PullError, PullRequest, PulledImage, Store, StoredImage};
+use tokio::runtime::Runtime;
+
+use crate::error::ImageRunError;
+use crate::options::ImageOptions;
+
+/// The store, and what is needed to pull into it, opened when it is first needed.
+pub(crate) struct ImageSource {
+    store: Mutex<Option<Store>>,
+    /// Pulls run on one runtime, so that callers can share a pull and one of them can give up.
+    puller: OnceLock<Puller>,
+}
+
+struct Puller {
+    runtime: Runtime,
+    registry: RegistryClient,
+}
+
+/// The largest layer, in bytes. The store limits what is unpacked from it.
+const LARGEST_LAYER: u64 = 8 << 30;
+
+impl ImageSource {
+    pub(crate) fn new() -> ImageSource {
+        ImageSource {
+            store: Mutex::default(),
+            puller: OnceLock::new(),
+        }
+    }
+
+    /// The image, if the policy allows to use the store's without asking the registry and the store has it.
+    pub(crate) fn find(
+        &self,
+        image: &str,
+        options: &ImageOptions,
+    ) -> Result<Option<StoredImage>, ImageRunError> {
+        let reference = parse(image)?;
+        if options.pull_policy == PullPolicy::Always && reference.digest().is_none() {
+            return Ok(None);
+        }
+        let store = self.store(options)?;
+        let found = store.find(&reference, &Platform::this_machine());
+        found.map_err(ImageRunError::Store)
+    }
+
+    /// Pulls the image, as the policy says. Ends with the caller's deadline, or when the caller cancels.
+    pub(crate) fn pull(
+        &self,
+        image: &str,
+        options: &ImageOptions,
+        ctx: &RunContext,
+    ) -> Result<StoredImage, PullFailure> {
+        let request = PullRequest {
+            reference: parse(image)?,
+            platform: Platform::this_machine(),
+            policy: options.pull_policy,
+        };
+        let store = self.store(options)?;
+        let puller = self.puller(options)?;
+        let registry = puller.registry_of(&request.reference, options);
+        let progress = Arc::clone(&options.progress);
+        let pull = async move { store.pull(&registry, &request, progress).await };
+        let pulled = puller.wait_for(pull, ctx)?;
+        let pulled = pulled.map_err(|source| ImageRunError::Pull {
+            image: image.to_owned(),
+            source,
+        })?;
+        Ok(pulled.image)
+    }
+
+    fn store(&self, options: &ImageOptions) -> Result<Store, ImageRunError> {
+        let mut opened = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*opened {
+            return Ok(store.clone());
+        }
+        let directory = options.store.as_ref().ok_or(ImageRunError::NoStore)?;
+        let store = Store::open(directory, options.store_options.clone());
+        let store = store.map_err(ImageRunError::OpenStore)?;
+        store.check_executable().map_err(ImageRunError::OpenStore)?;
+        Ok(opened.insert(store).clone())
+    }
+
+    fn puller(&self, options: &ImageOptions) -> Result<&Puller, ImageRunError> {
+        if let Some(puller) = self.puller.get() {
+            return Ok(puller);
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("kiln-pull")
+            .enable_all()
+            .build()
+            .map_err(ImageRunError::Thread)?;
+        let puller = Puller {
+            runtime,
+            registry: RegistryClient::new(registry_options(options)),
+        };
+        Ok(self.puller.get_or_init(|| puller))
+    }
+}
+
+/// Why an image is not pulled: an error of the pull, or the caller does not wait any longer.
+pub(crate) enum PullFailure {
+    Failed(ImageRunError),
+    Ended(RunError),
+}
+
+impl From<ImageRunError> for PullFailure {
+    fn from(error: ImageRunError) -> PullFailure {
+        PullFailure::Failed(error)
+    }
+}
+
+type Pulled = Result<PulledImage, Arc<PullError>>;
+
+fn registry_options(options: &ImageOptions) -> RegistryOptions {
+    let mut registry = options.registry.clone();
+    registry.limits.blob = LARGEST_LAYER;
+    registry
+}
+
+impl Puller {
+    /// The client for the registry of an image. Traffic to this machine can be read by no other one.
+    fn registry_of(&self, reference: &ImageReference, options: &ImageOptions) -> RegistryClient {
+        if !kiln_oci::is_local(reference.registry()) {
+            return self.registry.clone();
+        }
+        let mut options = registry_options(options);
+        let plain_http = options.plain_http.entry(reference.registry().to_owned());
+        plain_http.or_insert(PlainHttp::WithCredentials);
+        RegistryClient::new(options)
+    }
+
+    /// Waits for a pull. A caller that gives up cancels it, unless others wait for the same image.
+    fn wait_for(
+        &self,
+        pull: impl Future<Output = Pulled> + Send + 'static,
+        ctx: &RunContext,
+    ) -> Result<Pulled, PullFailure> {
+        let (sender, events) = mpsc::channel();
+        let cancelled = sender.clone();
+        let _guard = ctx.cancel.on_cancel(move || {
+            // A closed channel means that the pull has ended.
+            let _ = cancelled.send(None);
+        });
+        let task = self.runtime.spawn(async move {
+            let _ = sender.send(Some(pull.await));
+        });
+        let event = match ctx.deadline {
+            None => events.recv().ok(),
+            Some(deadline) => {
+                let left = deadline.at.saturating_duration_since(Instant::now());
+                match events.recv_timeout(left) {
+                    Ok(event) => Some(event),
+                    Err(_) => {
+                        task.abort();
+                        return Err(PullFailure::Ended(RunError::TimedOut {
+                            timeout: deadline.timeout,
+                            stderr: Vec::new(),
+                        }));
+                    }
+                }
+            }
+        };
+        match event.flatten() {
+            Some(pulled) => Ok(pulled),
+            None => {
+                task.abort();
+                Err(PullFailure::Ended(RunError::Cancelled))
+            }
+        }
+    }
+}
+
+fn parse(image: &str) -> Result<ImageReference, ImageRunError> {
+    ImageReference::from_str(image).map_err(|source| ImageRunError::Reference {
+        image: image.to_owned(),
+        source,
+    })
+}
