@@ -1,4 +1,4 @@
-//! The evaluator of images.
+//! The evaluator of images by a container engine.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -43,9 +43,15 @@ impl ContainerEvaluator {
             CommandStyle::Legacy => Ok(Engine::Docker),
             _ => Engine::parse(&options.engine),
         };
+        // kpt has one engine, which the user selects.
+        let alternatives: &[Engine] = match options.style {
+            CommandStyle::Kiln if options.engine.is_empty() => &[Engine::Podman, Engine::Nerdctl],
+            _ => &[],
+        };
         let shared = EngineState {
             options,
             engine,
+            alternatives,
             checked: Mutex::new(None),
         };
         ContainerEvaluator {
@@ -67,7 +73,10 @@ impl ContainerEvaluator {
 
     /// The tags of an image that the engine has stored.
     pub fn local_tags(&self, image: &str, ctx: &RunContext) -> Result<Vec<String>, TagListError> {
-        let engine = self.shared.engine.clone().unwrap_or(Engine::Docker);
+        let checked = self.shared.checked.lock();
+        let checked = checked.unwrap_or_else(PoisonError::into_inner).clone();
+        let engine = checked.unwrap_or_else(|| self.shared.engine.clone());
+        let engine = engine.unwrap_or(Engine::Docker);
         let fail = |reason, stderr| TagListError {
             engine: engine.program(),
             reason,
@@ -104,8 +113,10 @@ impl Evaluator for ContainerEvaluator {
 struct EngineState {
     options: ContainerOptions,
     engine: Result<Engine, EngineError>,
-    /// The result of the check, which is done once.
-    checked: Mutex<Option<Result<(), EngineError>>>,
+    /// The engines to try if the first is not available.
+    alternatives: &'static [Engine],
+    /// The engine that is available, which is checked once.
+    checked: Mutex<Option<Result<Engine, EngineError>>>,
 }
 
 impl EngineState {
@@ -125,11 +136,30 @@ impl EngineState {
         let answer = match &*checked {
             Some(answer) => answer.clone(),
             None => {
-                let answer = engine.check(self.search_path(), &ctx.cancel)?;
+                let answer = self.first_available(engine, ctx)?;
                 checked.insert(answer).clone()
             }
         };
-        answer.map(|()| engine).map_err(unavailable)
+        answer.map_err(unavailable)
+    }
+
+    /// The engine, or the first alternative that is available. The error is that of the engine.
+    fn first_available(
+        &self,
+        engine: Engine,
+        ctx: &RunContext,
+    ) -> Result<Result<Engine, EngineError>, RunError> {
+        let checked = engine.check(self.search_path(), &ctx.cancel)?;
+        let Err(error @ EngineError::Unavailable { .. }) = checked else {
+            return Ok(checked.map(|()| engine));
+        };
+        for &alternative in self.alternatives {
+            let checked = alternative.check(self.search_path(), &ctx.cancel)?;
+            if checked.is_ok() {
+                return Ok(Ok(alternative));
+            }
+        }
+        Ok(Err(error))
     }
 
     fn run(
@@ -146,6 +176,7 @@ impl EngineState {
             // The engine passes the signal on to the container, which is all that can be done for one without a name.
             stop_signal: StopSignal::Interrupt,
             sandbox: None,
+            environment: None,
         };
         // The limit applies to the container, not to the engine's command.
         let limits = Limits {

@@ -6,16 +6,13 @@
 //!
 //! It does not connect to registries: the engine pulls images.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod command;
 mod engine;
 mod evaluator;
 mod progress_lines;
 
-pub use command::{CommandStyle, ContainerOptions, Mount, PullPolicy};
+pub use command::{CommandStyle, ContainerOptions, LEGACY_VARIABLES};
 pub use engine::{Engine, EngineError};
 pub use evaluator::{ContainerEvaluator, TagListError};
+pub use kiln_oci::PullPolicy;
+pub use kiln_runtime::Mount;

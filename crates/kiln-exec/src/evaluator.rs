@@ -1,14 +1,18 @@
 //! The evaluator of local executables.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use kiln_go::quote;
 use kiln_runtime::process::{self, Program, StopSignal};
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Target,
+    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Outcome, RunContext,
+    RunError, Runner, Target,
 };
 use kiln_sandbox::Sandbox;
+use sha2::{Digest as _, Sha256};
 
 use crate::words::{SplitError, split};
 
@@ -22,7 +26,6 @@ pub struct ExecEvaluator {
 /// Why a declared program is not run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The command line is malformed.
     #[error("exec command {} must be valid: {reason}", quote(command_line))]
     BadCommandLine {
         command_line: String,
@@ -86,6 +89,29 @@ struct ExecRunner {
     sandbox: Option<Arc<Sandbox>>,
 }
 
+impl ExecRunner {
+    /// The identity of the program's file; `None` if it cannot be read, which is not a reason not to run it.
+    fn identity(&self) -> Option<FunctionIdentity> {
+        let path = process::find(&self.program, &self.search_path).ok()?;
+        let mut hash = Sha256::new();
+        let mut file = File::open(path).ok()?;
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = file.read(&mut buffer).ok()?;
+            if read == 0 {
+                break;
+            }
+            hash.update(buffer.get(..read)?);
+        }
+        let hex: String = hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Some(FunctionIdentity::exec(&hex))
+    }
+}
+
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let program = Program {
@@ -94,7 +120,16 @@ impl Runner for ExecRunner {
             search_path: &self.search_path,
             stop_signal: StopSignal::Kill,
             sandbox: self.sandbox.as_deref(),
+            environment: None,
         };
-        process::run(program, input.wire().as_bytes(), ctx).map(Outcome::from)
+        let identity = match ctx.wants_identity {
+            true => self.identity(),
+            false => None,
+        };
+        let finished = process::run(program, input.wire().as_bytes(), ctx)?;
+        Ok(Outcome {
+            identity,
+            ..Outcome::from(finished)
+        })
     }
 }

@@ -4,11 +4,6 @@
 //! and working directory, or those of a sandbox ([`ExecEvaluator::with_sandbox`]); it reads the list from standard
 //! input and writes its answer to standard output. [`TableEvaluator`] runs the programs that a table lists for images.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod evaluator;
 mod image_table;
 mod table_evaluator;

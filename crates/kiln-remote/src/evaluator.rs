@@ -110,6 +110,7 @@ impl RemoteRunner {
         let call = RunnerCall {
             image: &self.image,
             address: &options.address,
+            is_encrypted: options.is_encrypted(),
             max_message_size: options.max_message_size,
             deadline,
             started: Instant::now(),

@@ -7,17 +7,13 @@
 //! Deliberately absent: repeating a call that the runner may have started. Only what was certainly not sent is sent
 //! again.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod address;
 mod answer;
 mod connection;
 mod error;
 mod evaluator;
 mod options;
+mod problem;
 
 pub use address::{Address, AddressError};
 pub use error::{EvalError, SetupError};

@@ -104,5 +104,5 @@ fn policies_are_named_in_any_case() {
     );
     assert_eq!(PullPolicy::parse("Never"), Some(PullPolicy::Never));
     assert_eq!(PullPolicy::parse("missing"), None);
-    assert_eq!(PullPolicy::Always.word(), "always");
+    assert_eq!(pull_word(PullPolicy::Always), "always");
 }

@@ -17,11 +17,12 @@ fn take_with(
     let asked = RunnerCall {
         image: IMAGE,
         address: &"runner:9445".parse().unwrap(),
+        is_encrypted: false,
         max_message_size: 1000,
         deadline,
         started: Instant::now(),
     };
-    asked.outcome(answer)
+    asked.outcome(answer.map(Response::new))
 }
 
 #[track_caller]

@@ -201,6 +201,7 @@ impl Runner for Last {
             output: Output::Wire(Bytes::from_static(b"last")),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }

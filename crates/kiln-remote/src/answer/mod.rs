@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiln_go::error_chain;
-use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{from_status, whole_message};
 use kiln_proto::transport::causes;
-use kiln_runtime::{Deadline, Outcome, Output, RunError};
-use tonic::{Code, ConnectError, Status};
+use kiln_proto::{FunctionFailure, IDENTITY_METADATA};
+use kiln_runtime::{Deadline, FunctionIdentity, Outcome, Output, PeerError, PeerProblem, RunError};
+use tonic::{Code, ConnectError, Response, Status};
 
 use crate::address::Address;
 use crate::error::EvalError;
+use crate::problem::connection_problem;
 
 /// The flags for the size of messages: of kiln and the seed's porch-server, of the runner, and of Porch's own
 /// porch-server.
@@ -23,10 +24,10 @@ const LIMIT_FLAGS: &str = "raise --function-runner-grpc-max-message-size here an
 /// A runner's clock may be a little ahead of ours.
 const TOLERANCE: Duration = Duration::from_millis(100);
 
-/// A call and its runner.
 pub(crate) struct RunnerCall<'a> {
     pub(crate) image: &'a str,
     pub(crate) address: &'a Address,
+    pub(crate) is_encrypted: bool,
     pub(crate) max_message_size: usize,
     pub(crate) deadline: Option<Deadline>,
     pub(crate) started: Instant,
@@ -36,16 +37,21 @@ impl RunnerCall<'_> {
     /// The outcome of a call that the runner answered.
     pub(crate) fn outcome(
         &self,
-        answer: Result<EvaluateFunctionResponse, Status>,
+        answer: Result<Response<EvaluateFunctionResponse>, Status>,
     ) -> Result<Outcome, RunError> {
         let status = match answer {
             Ok(response) => {
+                let identity = response.metadata().get(IDENTITY_METADATA);
+                let identity = identity.and_then(|text| text.to_str().ok());
+                let identity = identity.and_then(FunctionIdentity::reported);
+                let response = response.into_inner();
                 return Ok(Outcome {
                     exit_code: 0,
                     signal: None,
                     output: Output::Wire(response.resource_list),
                     stderr: response.log.into(),
                     elapsed: self.started.elapsed(),
+                    identity,
                 });
             }
             Err(status) => status,
@@ -81,13 +87,14 @@ impl RunnerCall<'_> {
         let message = &*whole_message(status);
         if let Some(connect) = causes(status).find(|cause| cause.is::<ConnectError>()) {
             let cause = connect.source().map_or_else(String::new, error_chain);
-            return self.remote(
+            let error = self.remote(
                 Code::Unavailable,
                 format!(
                     "connection error: desc = \"transport: Error while dialing: dial {}: {cause}\"",
                     self.address
                 ),
             );
+            return with_problem(error, connection_problem(connect, self.is_encrypted));
         }
         // The transport's message for a response over the limit.
         if code == Code::OutOfRange && message.contains("decoded message length too large") {
@@ -109,10 +116,17 @@ impl RunnerCall<'_> {
             return self.remote(code, format!("{message}: {LIMIT_FLAGS}"));
         }
         let error = self.eval_error(code, message.to_owned());
-        match code {
-            Code::NotFound => RunError::NotFound(Box::new(error)),
-            _ => RunError::Remote(Box::new(error)),
-        }
+        let problem = match code {
+            Code::NotFound => return RunError::NotFound(Box::new(error)),
+            Code::Unauthenticated => Some(PeerProblem::Token),
+            // Without a source, the peer itself reports the code.
+            Code::Unavailable | Code::Unknown | Code::Internal => {
+                let cause = status.source();
+                cause.and_then(|cause| connection_problem(cause, self.is_encrypted))
+            }
+            _ => None,
+        };
+        with_problem(RunError::Remote(Box::new(error)), problem)
     }
 
     fn restore(&self, failure: FunctionFailure) -> Outcome {
@@ -122,6 +136,7 @@ impl RunnerCall<'_> {
             output: Output::Wire(output(&failure)),
             stderr: stderr(&failure),
             elapsed: self.started.elapsed(),
+            identity: None,
         }
     }
 
@@ -135,6 +150,16 @@ impl RunnerCall<'_> {
             code,
             description,
         }
+    }
+}
+
+/// The error with its problem, if that is known.
+fn with_problem(error: RunError, problem: Option<PeerProblem>) -> RunError {
+    match (error, problem) {
+        (RunError::Remote(error), Some(problem)) => {
+            RunError::Remote(Box::new(PeerError { problem, error }))
+        }
+        (error, _) => error,
     }
 }
 

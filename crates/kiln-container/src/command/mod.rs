@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 
-use kiln_runtime::{FunctionSpec, Network};
+use kiln_oci::PullPolicy;
+use kiln_runtime::{FunctionSpec, Mount, Network};
 
 /// Settings of containers.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerOptions {
-    /// The value of `KRM_FN_RUNTIME`; empty means docker.
+    /// The name of the engine. Empty means docker and, in [`CommandStyle::Kiln`], podman or nerdctl if docker is not
+    /// available.
     pub engine: String,
     /// The value of `$PATH`, to search for the engine's command.
     pub search_path: OsString,
     /// Which command line to use.
     pub style: CommandStyle,
     pub pull_policy: PullPolicy,
-    /// The mounts of each container.
     pub mounts: Vec<Mount>,
     /// `uid:gid`; the user `nobody` if not given.
     pub user: Option<String>,
@@ -28,7 +28,6 @@ pub enum CommandStyle {
     /// kpt's, with a name for the container.
     #[default]
     Kiln,
-    /// kpt's.
     Kpt,
     /// kpt v0.39's, which supports only docker, does not check its version and keeps all output of the engine.
     Legacy,
@@ -47,75 +46,12 @@ impl CommandStyle {
     }
 }
 
-/// When an image is pulled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PullPolicy {
-    Always,
-    #[default]
-    IfNotPresent,
-    Never,
-}
-
-/// A mount of a container.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Mount {
-    /// `bind`, `volume`, `tmpfs`
-    pub kind: String,
-    pub source: String,
-    pub target: String,
-    pub writable: bool,
-}
-
-impl PullPolicy {
-    pub const NAMES: [(&'static str, PullPolicy); 3] = [
-        ("Always", PullPolicy::Always),
-        ("IfNotPresent", PullPolicy::IfNotPresent),
-        ("Never", PullPolicy::Never),
-    ];
-
-    /// Ignores upper and lower case.
-    pub fn parse(name: &str) -> Option<PullPolicy> {
-        let mut names = PullPolicy::NAMES.iter();
-        let (_, policy) = names.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(*policy)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            PullPolicy::Always => "always",
-            PullPolicy::IfNotPresent => "missing",
-            PullPolicy::Never => "never",
-        }
-    }
-}
-
-impl Mount {
-    /// Parses `type=bind,src=/a,dst=/b,rw=true`. Ignores what it does not know, as kpt does.
-    pub fn parse(text: &str) -> Mount {
-        let mut mount = Mount::default();
-        for (key, value) in text.split(',').filter_map(|option| option.split_once('=')) {
-            match key {
-                "type" => mount.kind = value.to_owned(),
-                "src" | "source" => mount.source = value.to_owned(),
-                "dst" | "target" => mount.target = value.to_owned(),
-                "rw" => mount.writable = value == "true",
-                _ => {}
-            }
-        }
-        mount
-    }
-}
-
-impl fmt::Display for Mount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mode = if self.writable { "" } else { ",readonly" };
-        let Mount {
-            kind,
-            source,
-            target,
-            ..
-        } = self;
-        write!(f, "type={kind},source={source},target={target}{mode}")
+/// The engines' word for a policy.
+fn pull_word(policy: PullPolicy) -> &'static str {
+    match policy {
+        PullPolicy::Always => "always",
+        PullPolicy::IfNotPresent => "missing",
+        PullPolicy::Never => "never",
     }
 }
 
@@ -141,7 +77,7 @@ pub(crate) fn run_arguments(
     words.extend(["--network", network, "--user", user]);
     words.push("--security-opt=no-new-privileges");
     if !options.style.is_legacy() {
-        words.extend(["--pull", options.pull_policy.word()]);
+        words.extend(["--pull", pull_word(options.pull_policy)]);
     }
     let mut arguments: Vec<String> = words.into_iter().map(str::to_owned).collect();
     if let Some(memory) = memory {
@@ -157,12 +93,16 @@ pub(crate) fn run_arguments(
     arguments
 }
 
+/// The variables of every container of kpt v0.39.
+pub const LEGACY_VARIABLES: [(&str, &str); 2] =
+    [("LOG_TO_STDERR", "true"), ("STRUCTURED_RESULTS", "true")];
+
 /// The variables of a container: those with values sorted by name, with the last value of each; then those without
 /// values, in order.
 fn variables(style: CommandStyle, env: &[String]) -> Vec<String> {
     let mut values = BTreeMap::new();
     if style.is_legacy() {
-        values.extend([("LOG_TO_STDERR", "true"), ("STRUCTURED_RESULTS", "true")]);
+        values.extend(LEGACY_VARIABLES);
     }
     let mut bare: Vec<String> = Vec::new();
     for variable in env {

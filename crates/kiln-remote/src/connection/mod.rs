@@ -19,7 +19,7 @@ use kiln_runtime::Deadline;
 use tokio::task::JoinHandle;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status};
 
 use crate::error::SetupError;
 use crate::options::{RemoteOptions, TlsFiles};
@@ -75,7 +75,7 @@ impl Connection {
         request: EvaluateFunctionRequest,
         metadata: MetadataMap,
         deadline: Option<Deadline>,
-    ) -> Option<Result<EvaluateFunctionResponse, Status>> {
+    ) -> Option<Result<Response<EvaluateFunctionResponse>, Status>> {
         let caller = Arc::clone(&self.caller);
         let call = async move { caller.evaluate(request, metadata, deadline).await };
         let mut call = AbortOnDrop(self.runtime.as_ref()?.spawn(call));
@@ -115,7 +115,7 @@ impl Caller {
         message: EvaluateFunctionRequest,
         metadata: MetadataMap,
         deadline: Option<Deadline>,
-    ) -> Result<EvaluateFunctionResponse, Status> {
+    ) -> Result<Response<EvaluateFunctionResponse>, Status> {
         let give_up = Instant::now() + self.retry_timeout;
         loop {
             self.backoff.wait().await;
@@ -136,7 +136,7 @@ impl Caller {
                 }
                 answer => {
                     self.backoff.reset();
-                    return answer.map(tonic::Response::into_inner);
+                    return answer;
                 }
             }
         }

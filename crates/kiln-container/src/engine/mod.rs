@@ -61,9 +61,11 @@ impl Engine {
         }
     }
 
+    pub const ALL: [Engine; 3] = [Engine::Docker, Engine::Podman, Engine::Nerdctl];
+
     /// Checks the version of the engine. The inner result is that of the check; the outer one fails if the call was
     /// cancelled.
-    pub(crate) fn check(
+    pub fn check(
         self,
         search_path: &OsStr,
         cancel: &CancelToken,
@@ -98,6 +100,7 @@ impl Engine {
             search_path,
             stop_signal: StopSignal::Kill,
             sandbox: None,
+            environment: None,
         };
         process::run(program, b"", ctx)
     }
