@@ -20,16 +20,10 @@ pub enum PodError {
     Status(Box<Status>),
     /// No registry has the image.
     #[error("unable to get the entrypoint for {image}: {message}")]
-    ImageNotFound {
-        /// The image that was called.
-        image: String,
-        /// The error of the registry.
-        message: String,
-    },
+    ImageNotFound { image: String, message: String },
     /// No pod could be started for the image.
     #[error("unable to get the grpc client to the pod for {image}: {fault}")]
     NoPod {
-        /// The image that was called.
         image: String,
         /// The fault of the last pod.
         fault: PodFault,
@@ -39,7 +33,6 @@ pub enum PodError {
         "unable to evaluate {image} with pod evaluator: the pod was lost during the call: {fault}"
     )]
     Interrupted {
-        /// The image that was called.
         image: String,
         /// Why the pod was lost.
         fault: PodFault,
@@ -47,14 +40,11 @@ pub enum PodError {
     /// The time limit of the call has passed.
     #[error("function evaluation timed out for {image} after {}{}", kiln_go::GoDuration::from_whole_millis(*timeout), delay_suffix(delay.as_deref()))]
     TimedOut {
-        /// The image that was called.
         image: String,
-        /// The time limit.
         timeout: Duration,
         /// Why there was no pod, if known.
         delay: Option<Arc<str>>,
     },
-    /// The pools are draining.
     #[error("the function runner is shutting down")]
     Draining,
 }
@@ -112,10 +102,5 @@ pub enum PodStartError {
     Proxy,
     /// The pod cache config file is invalid.
     #[error("pod cache config {path}: {reason}")]
-    CacheConfig {
-        /// The path of the file.
-        path: String,
-        /// The parse error.
-        reason: String,
-    },
+    CacheConfig { path: String, reason: String },
 }

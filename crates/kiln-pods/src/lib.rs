@@ -13,6 +13,9 @@ mod images;
 mod kube;
 mod options;
 mod pool;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
+mod snapshot;
 #[cfg(test)]
 mod testing;
 
@@ -26,3 +29,6 @@ pub use evaluator::{PodCall, PodEvaluator};
 pub use images::{ImageInfo, ImageResolveError, ImageResolver, RegistryResolver, Resolving};
 pub use options::{ClusterSource, PodOptions, PullSecret, TraceContext};
 pub use pool::PodFault;
+pub use snapshot::{
+    ColdStart, PodSnapshot, PodsSnapshot, PoolSnapshot, ReplicaSnapshot, WatchSnapshot,
+};

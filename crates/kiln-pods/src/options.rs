@@ -20,7 +20,6 @@ pub struct PodOptions {
     pub proxies: Proxies,
     /// The name of this replica; unique, also across restarts.
     pub replica: String,
-    /// The namespace of pods.
     pub namespace: String,
     /// The runner's own namespace. Defaults to the namespace of its service account or kubeconfig, then to
     /// `porch-system`.
@@ -47,7 +46,6 @@ pub struct PodOptions {
     pub address_mode: AddressMode,
     /// The ConfigMap with templates, in the runner's own namespace.
     pub template: Option<String>,
-    /// The pod cache config file.
     pub cache_config: Option<PathBuf>,
     /// Whether to create pods for listed images before the first request.
     pub warm_up: bool,
@@ -71,7 +69,6 @@ pub enum ClusterSource {
     Infer,
     /// The path of a kubeconfig file.
     Kubeconfig(PathBuf),
-    /// An existing client.
     Client(kube::Client),
 }
 

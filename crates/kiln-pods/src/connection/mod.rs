@@ -20,7 +20,6 @@ use crate::kube::api::Backoff;
 /// The gRPC client of a pod. Clones share the connection.
 pub(crate) type PodClient = FunctionEvaluatorClient<Channel>;
 
-/// A connection to a pod.
 #[derive(Clone, Debug)]
 pub(crate) struct PodConnection {
     pub(crate) client: PodClient,

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
-use super::maintenance::{RELEASED_REPLICA, unix_now};
+use super::controller::RELEASED_REPLICA;
+use super::maintenance::unix_now;
 use super::message::Message;
 use crate::config::cache_file::CacheFile;
 use crate::config::function_config::LocalExecutors;

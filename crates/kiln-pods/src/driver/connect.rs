@@ -4,20 +4,23 @@
 //! pod. Until then the reason is reported to them. While the watches are down the driver keeps trying, because no other
 //! pod can be created.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Driver;
+use super::cold_starts::StartStep;
+use super::controller::CommandSink as _;
 use super::message::{Assignment, ConnectOutcome, Message};
+use super::tasks::DriverTasks;
 use crate::connection::address::PodAddress;
 use crate::connection::{PodConnection, connect};
 use crate::pool::{FaultScope, PodFault, PodId, PoolEvent};
 
-impl Driver {
-    pub(super) fn connect(&mut self, pod: PodId, address: PodAddress) {
+impl DriverTasks {
+    /// Connects in a task. A message reports the result.
+    pub(super) fn start_connecting(&mut self, pod: PodId, address: PodAddress) {
         self.cancel_connect(pod);
         let writer = Arc::clone(&self.writer);
-        let task = self.tasks.spawn(async move {
+        let task = self.running.spawn(async move {
             let reason = |error: &str, outcome| Message::ConnectFailed {
                 pod,
                 reason: format!("cannot connect to {}: {error}", address.host_port),
@@ -33,31 +36,39 @@ impl Driver {
         self.connecting.insert(pod, task);
     }
 
-    /// Cancels a connection attempt.
-    pub(super) fn cancel_connect(&mut self, pod: PodId) {
-        if let Some(task) = self.connecting.remove(&pod) {
-            task.abort();
-        }
+    /// Asks a pod for the time since its last call. Returns the result if there is no connection.
+    pub(super) fn probe_usage(&mut self, pod: PodId) -> Option<PoolEvent> {
+        let Some(connection) = self.connections.get(&pod).cloned() else {
+            return Some(PoolEvent::UsageProbed { pod, idle: None });
+        };
+        self.spawn(|writer| async move {
+            let idle = connection.idle().await;
+            writer.send_event(PoolEvent::UsageProbed { pod, idle });
+        });
+        None
     }
+}
 
+impl Driver {
     pub(super) fn connected(&mut self, pod: PodId, connection: PodConnection) {
-        if self.connecting.remove(&pod).is_some() {
-            self.connections.insert(pod, connection);
+        if self.tasks.connecting.remove(&pod).is_some() {
+            self.tasks.connections.insert(pod, connection);
+            self.tasks.cold_starts.reached(pod, StartStep::Connected);
             self.handle_event(PoolEvent::Ready { pod });
         }
     }
 
     pub(super) fn connect_failed(&mut self, pod: PodId, reason: &str, outcome: ConnectOutcome) {
-        if !self.connecting.contains_key(&pod) {
+        if !self.tasks.connecting.contains_key(&pod) {
             return;
         }
-        let name = self.view.name_of(pod).unwrap_or_default();
+        let name = self.controller.view.name_of(pod).unwrap_or_default();
         let reason = format!("pod {name}: {reason}");
         self.report_delay(pod, reason.as_str().into());
         if outcome == ConnectOutcome::WillRetry {
             return;
         }
-        self.connecting.remove(&pod);
+        self.tasks.connecting.remove(&pod);
         if self.watch_health.is_synced() {
             let fault = PodFault {
                 reason: "Unreachable".into(),
@@ -66,28 +77,18 @@ impl Driver {
             };
             self.handle_event(PoolEvent::Failed { pod, fault });
         } else {
-            let notices = self.view.report_again(pod);
+            let notices = self.controller.view.report_again(pod);
             self.handle_notices(notices);
         }
     }
 
-    /// Asks a pod for the time since its last call.
-    pub(super) fn probe_usage(&mut self, pod: PodId, events: &mut VecDeque<PoolEvent>) {
-        let Some(connection) = self.connections.get(&pod).cloned() else {
-            return events.push_back(PoolEvent::UsageProbed { pod, idle: None });
-        };
-        self.spawn(|writer| async move {
-            let idle = connection.idle().await;
-            writer.send_event(PoolEvent::UsageProbed { pod, idle });
-        });
-    }
-
     /// Reports to all requests of the same image why they have to wait.
     pub(super) fn report_delay(&self, pod: PodId, reason: Arc<str>) {
-        let Some(image) = self.pools.image_of(pod) else {
+        let Some(image) = self.controller.pools.image_of(pod) else {
             return;
         };
         for pending in self
+            .tasks
             .requests
             .values()
             .filter(|pending| pending.image == *image)

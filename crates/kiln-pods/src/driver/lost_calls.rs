@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Driver;
 use super::message::Assignment;
+use super::tasks::DriverTasks;
 use crate::kube::cluster_view::ClusterView;
 use crate::kube::pod_status::{lost_call_reason, terminations};
 use crate::kube::views::ContainerTerminated;
@@ -51,15 +51,16 @@ pub(super) struct LostCall {
     until: Instant,
 }
 
-impl LostCall {
-    pub(super) fn is_for(&self, request: RequestId) -> bool {
-        self.request == request
+impl DriverTasks {
+    /// Drops a request that is finished.
+    pub(super) fn forget_request(&mut self, request: RequestId) {
+        self.requests.remove(&request);
+        self.lost_calls
+            .retain(|lost_call| lost_call.request != request);
     }
-}
 
-impl Driver {
     /// Fails a request as soon as the reason for the loss of its pod is known.
-    pub(super) fn await_reason(&mut self, request: RequestId, fault: PodFault) {
+    pub(super) fn await_reason(&mut self, request: RequestId, fault: PodFault, view: &ClusterView) {
         let Some(pending) = self.requests.get_mut(&request) else {
             return;
         };
@@ -68,7 +69,7 @@ impl Driver {
             |SentCall {
                  pod,
                  known_terminations,
-             }| Some((self.view.name_of(pod)?, known_terminations)),
+             }| Some((view.name_of(pod)?, known_terminations)),
         );
         let Some((pod, known_terminations)) = named else {
             return self.fail(request, RequestFailure::Interrupted(fault));
@@ -85,14 +86,14 @@ impl Driver {
             known_terminations,
             until,
         });
-        self.resolve_lost_calls();
+        self.resolve_lost_calls(view);
     }
 
     /// Fails the requests whose reason is known or whose time limit has passed.
-    pub(super) fn resolve_lost_calls(&mut self) {
+    pub(super) fn resolve_lost_calls(&mut self, view: &ClusterView) {
         let now = Instant::now();
         for lost_call in std::mem::take(&mut self.lost_calls) {
-            let reason = match self.view.pod(&lost_call.pod) {
+            let reason = match view.pod(&lost_call.pod) {
                 Some(pod) => lost_call_reason(pod, &lost_call.known_terminations),
                 None => Some(gone()),
             };

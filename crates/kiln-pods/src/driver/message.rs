@@ -12,6 +12,7 @@ use crate::kube::api::ApiError;
 use crate::kube::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
 use crate::kube::watch::WatchUpdate;
 use crate::pool::{ImageKey, PodId, PodVersion, PoolEvent, RequestFailure, RequestId};
+use crate::snapshot::PodsSnapshot;
 
 /// A message to the driver.
 pub(crate) enum Message {
@@ -24,7 +25,10 @@ pub(crate) enum Message {
     /// An event for the state machine.
     Event(PoolEvent),
     /// A pod is about to be created under this name.
-    PodNamed { pod: PodId, name: String },
+    PodNamed {
+        pod: PodId,
+        name: String,
+    },
     Created {
         pod: PodId,
         image: ImageKey,
@@ -42,17 +46,24 @@ pub(crate) enum Message {
         outcome: ConnectOutcome,
     },
     /// The creation of a pod is delayed.
-    PodDelayed { pod: PodId, reason: String },
+    PodDelayed {
+        pod: PodId,
+        reason: String,
+    },
     /// This replica has adopted a pod.
     Adopted(PodId),
-    /// An image reference was resolved.
-    Resolved { image: ImageKey, digest: String },
+    Resolved {
+        image: ImageKey,
+        digest: String,
+    },
     /// The pod cache config file has changed.
     CacheConfig(Vec<CacheEntry>),
     /// The result of a lease renewal.
     LeaseRenewed(Result<(), ApiError>),
     /// A watch has reported something.
     Watched(Box<AnyUpdate>),
+    /// Return what is known about pods and replicas.
+    Snapshot(oneshot::Sender<PodsSnapshot>),
     /// Drain the pools; the sender is notified when that is done.
     Drain(oneshot::Sender<()>),
 }
@@ -82,10 +93,8 @@ pub(crate) enum AnyUpdate {
 
 /// What happens to a request.
 pub(crate) enum Assignment {
-    /// Call this pod.
     Pod(PodClient),
     /// The request has to wait, for this reason.
     Delayed(Arc<str>),
-    /// The request fails.
     Fail(RequestFailure),
 }

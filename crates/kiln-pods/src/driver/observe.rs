@@ -1,7 +1,9 @@
 //! Handles the updates of watches.
 
 use super::Driver;
-use super::maintenance::reclaim_in;
+use super::cold_starts::StartStep;
+use super::controller::reclaim_in;
+use super::maintenance::unix_now;
 use super::message::AnyUpdate;
 use super::watch_health::{WatchState, WatchedKind};
 use crate::config::function_config::FunctionConfig;
@@ -32,13 +34,9 @@ impl Driver {
     pub(super) fn update_watch_health(&mut self) {
         match self.watch_health.take_change() {
             Some(true) => {
-                self.replicas.restart_periods(self.now());
-                // First of all, because other replicas may have adopted pods in the meantime.
-                for pod in self.view.taken_over() {
-                    self.review_owner(pod);
-                }
-                self.handle_event(PoolEvent::Fresh);
-                self.review_owners();
+                let now = self.now();
+                let expired = self.controller.fresh(now, &mut self.tasks);
+                self.delete_leases(expired);
                 self.warm_up();
                 // There may be no receiver.
                 let _ = self.usable.send(true);
@@ -48,7 +46,8 @@ impl Driver {
                     "the view of the cluster may be outdated: {}",
                     self.watch_health.problems()
                 );
-                self.handle_event(PoolEvent::Stale);
+                let now = self.now();
+                self.controller.stale(now, &mut self.tasks);
             }
             None => (),
         }
@@ -58,10 +57,11 @@ impl Driver {
         self.record_health(WatchedKind::Pods, &update);
         self.check_annotations(&update);
         self.report_progress(&update);
+        self.note_scheduled(&update);
         let notices = match update {
-            WatchUpdate::Listed(pods) => self.view.replace_pods(pods),
-            WatchUpdate::Changed(pod) => self.view.update_pod(pod),
-            WatchUpdate::Deleted(pod) => self.view.remove_pod(&pod.metadata.name),
+            WatchUpdate::Listed(pods) => self.controller.view.replace_pods(pods),
+            WatchUpdate::Changed(pod) => self.controller.view.update_pod(pod),
+            WatchUpdate::Deleted(pod) => self.controller.view.remove_pod(&pod.metadata.name),
             WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
         self.handle_notices(notices);
@@ -74,10 +74,11 @@ impl Driver {
             WatchUpdate::Changed(pod) => std::slice::from_ref(pod),
             _ => return,
         };
+        let now = unix_now();
         let bare = pods
             .iter()
-            .filter(|pod| reclaim_in(&pod.metadata).is_none());
-        let ours = bare.filter_map(|pod| self.view.own_pod_id(&pod.metadata.name));
+            .filter(|pod| reclaim_in(&pod.metadata, now).is_none());
+        let ours = bare.filter_map(|pod| self.controller.view.own_pod_id(&pod.metadata.name));
         for pod in ours.collect::<Vec<_>>() {
             self.handle_event(PoolEvent::AnnotationMissing { pod });
         }
@@ -86,7 +87,7 @@ impl Driver {
     /// Reports to waiting requests why the pod is not ready yet, in case their deadline passes.
     fn report_progress(&self, update: &WatchUpdate<PodView>) {
         if let WatchUpdate::Changed(pod) = update
-            && let Some(id) = self.view.own_pod_id(&pod.metadata.name)
+            && let Some(id) = self.controller.view.own_pod_id(&pod.metadata.name)
             && let Some(what) = not_ready_reason(pod)
         {
             let name = &pod.metadata.name;
@@ -94,12 +95,24 @@ impl Driver {
         }
     }
 
+    /// Notes when a new pod got its node.
+    fn note_scheduled(&mut self, update: &WatchUpdate<PodView>) {
+        if let WatchUpdate::Changed(pod) = update
+            && pod.spec.node_name.is_some()
+            && let Some(id) = self.controller.view.own_pod_id(&pod.metadata.name)
+        {
+            self.tasks.cold_starts.reached(id, StartStep::Scheduled);
+        }
+    }
+
     fn observe_services(&mut self, update: WatchUpdate<ServiceView>) {
         self.record_health(WatchedKind::Services, &update);
         let notices = match update {
-            WatchUpdate::Listed(services) => self.view.replace_services(services),
-            WatchUpdate::Changed(service) => self.view.update_service(service),
-            WatchUpdate::Deleted(service) => self.view.remove_service(&service.metadata.name),
+            WatchUpdate::Listed(services) => self.controller.view.replace_services(services),
+            WatchUpdate::Changed(service) => self.controller.view.update_service(service),
+            WatchUpdate::Deleted(service) => {
+                self.controller.view.remove_service(&service.metadata.name)
+            }
             WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
         self.handle_notices(notices);
@@ -108,9 +121,9 @@ impl Driver {
     fn observe_slices(&mut self, update: WatchUpdate<EndpointSliceView>) {
         self.record_health(WatchedKind::Slices, &update);
         let notices = match update {
-            WatchUpdate::Listed(slices) => self.view.replace_slices(&slices),
-            WatchUpdate::Changed(slice) => self.view.update_slice(&slice),
-            WatchUpdate::Deleted(slice) => self.view.remove_slice(&slice),
+            WatchUpdate::Listed(slices) => self.controller.view.replace_slices(&slices),
+            WatchUpdate::Changed(slice) => self.controller.view.update_slice(&slice),
+            WatchUpdate::Deleted(slice) => self.controller.view.remove_slice(&slice),
             WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
         self.handle_notices(notices);
@@ -120,9 +133,9 @@ impl Driver {
         self.record_health(WatchedKind::Leases, &update);
         let now = self.now();
         match update {
-            WatchUpdate::Listed(leases) => self.replicas.replace(&leases, now),
-            WatchUpdate::Changed(lease) => self.replicas.update(&lease, now),
-            WatchUpdate::Deleted(lease) => self.replicas.forget(&lease),
+            WatchUpdate::Listed(leases) => self.controller.replicas.replace(&leases, now),
+            WatchUpdate::Changed(lease) => self.controller.replicas.update(&lease, now),
+            WatchUpdate::Deleted(lease) => self.controller.replicas.forget(&lease),
             WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => (),
         }
     }
@@ -133,30 +146,32 @@ impl Driver {
             WatchUpdate::Listed(configs) => {
                 configs.iter().for_each(|config| self.acknowledge(config));
                 let stay = |config: &FunctionConfig| config.metadata.deletion_timestamp.is_none();
-                self.specs
+                self.tasks
+                    .specs
                     .set_configs(configs.into_iter().filter(stay).collect());
             }
             WatchUpdate::Changed(config) => {
                 self.acknowledge(&config);
-                self.specs.set_config(config);
+                self.tasks.specs.set_config(config);
             }
             WatchUpdate::Deleted(config) => {
-                self.writer.forget_config(&config.metadata.name);
-                self.specs.remove_config(&config.metadata.name);
+                self.tasks.writer.forget_config(&config.metadata.name);
+                self.tasks.specs.remove_config(&config.metadata.name);
             }
             WatchUpdate::Interrupted(_) => return,
-            WatchUpdate::Unavailable(_) => self.specs.set_configs(Vec::new()),
+            WatchUpdate::Unavailable(_) => self.tasks.specs.set_configs(Vec::new()),
         }
-        self.writer
+        self.tasks
+            .writer
             .local_executors
-            .set(self.specs.configs().cloned().collect());
+            .set(self.tasks.specs.configs().cloned().collect());
         self.refresh_specs();
         self.warm_up();
     }
 
     /// What this process supports may have changed since the FunctionConfigs were reported.
     pub(super) fn acknowledge_all(&mut self) {
-        let configs: Vec<FunctionConfig> = self.specs.configs().cloned().collect();
+        let configs: Vec<FunctionConfig> = self.tasks.specs.configs().cloned().collect();
         configs.iter().for_each(|config| self.acknowledge(config));
     }
 
@@ -167,10 +182,11 @@ impl Driver {
             .with_finalizer()
             .or_else(|| config.without_finalizer());
         let is_leaving = config.metadata.deletion_timestamp.is_some();
-        let unsupported = self.writer.local_executors.unsupported(config);
+        let unsupported = self.tasks.writer.local_executors.unsupported(config);
         let status = config.status_patch(unsupported).filter(|_| !is_leaving);
         if finalizer.is_some() || status.is_some() {
-            self.spawn(|writer| async move { writer.acknowledge(&name, finalizer, status).await });
+            self.tasks
+                .spawn(|writer| async move { writer.acknowledge(&name, finalizer, status).await });
         }
     }
 
@@ -178,7 +194,10 @@ impl Driver {
         self.record_health(kind, &update);
         let object = match update {
             WatchUpdate::Unavailable(error) if kind == WatchedKind::ConfigMap => {
-                self.specs.templates.set_unreadable(&error.to_string());
+                self.tasks
+                    .specs
+                    .templates
+                    .set_unreadable(&error.to_string());
                 return self.refresh_specs();
             }
             WatchUpdate::Listed(mut objects) => objects.pop(),
@@ -186,7 +205,7 @@ impl Driver {
             WatchUpdate::Deleted(_) | WatchUpdate::Unavailable(_) => None,
             WatchUpdate::Interrupted(_) => return,
         };
-        let templates = &mut self.specs.templates;
+        let templates = &mut self.tasks.specs.templates;
         let outcome = match kind {
             WatchedKind::ConfigMap => templates.set_config_map(object.as_ref()),
             WatchedKind::PodTemplate => templates.set_pod_template(object),

@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::Driver;
 use super::cluster_writer::ClusterWriter;
+use super::controller::PodController;
 use super::maintenance::Maintenance;
 use super::message::{AnyUpdate, Message};
+use super::tasks::DriverTasks;
 use super::warm_up::WarmUp;
 use super::watch_health::{WatchHealth, WatchedKind};
 use crate::config::cache_file::CacheFile;
@@ -38,7 +40,6 @@ use crate::pool::{PodPools, PoolSettings};
 /// allow.
 const FIRST_SYNC_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A running driver.
 pub(crate) struct StartedDriver {
     pub(crate) messages: UnboundedSender<Message>,
     pub(crate) usable: watch::Receiver<bool>,
@@ -88,22 +89,20 @@ impl Driver {
         let renewing =
             lease.run(move |outcome| renewals.send(Message::LeaseRenewed(outcome)).is_ok());
         tasks.push(tokio::spawn(renewing).abort_handle());
-        let driver = Driver {
+        let specs = specs(&options, &writer, template_source);
+        let controller = PodController::new(
             // An expired lease is noticed within a third of its period, so orphans are handled within two periods.
-            pools: PodPools::new(options.scan_interval, options.lease_period / 2),
-            view: ClusterView::new(options.address_mode, &options.namespace, &replica),
-            replicas: ReplicaLeases::new(options.lease_period),
-            specs: specs(&options, &writer, template_source),
+            PodPools::new(options.scan_interval, options.lease_period / 2),
+            ClusterView::new(options.address_mode, &options.namespace, &replica),
+            ReplicaLeases::new(options.lease_period),
+            replica,
+        );
+        let driver = Driver {
+            controller,
+            tasks: DriverTasks::new(specs, writer),
             watch_health: WatchHealth::new(kinds),
             maintenance: Maintenance::new(options.lease_period, options.scan_interval),
             warm_up: WarmUp::new(options.warm_up),
-            requests: Default::default(),
-            lost_calls: Vec::new(),
-            connections: Default::default(),
-            connecting: Default::default(),
-            creations: Default::default(),
-            writer,
-            tasks: JoinSet::new(),
             usable,
             restart_watches,
             drained: None,

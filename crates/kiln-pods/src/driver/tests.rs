@@ -433,3 +433,75 @@ async fn a_lost_call_reports_what_happened_to_its_pod() {
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_snapshot_has_pods_with_their_start_replicas_and_watches() {
+    let cluster = FakeCluster::new();
+    let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
+    let timeout = Duration::from_secs(30);
+    let empty = evaluator.snapshot(timeout).await.unwrap();
+    assert!(empty.is_synced && empty.pools.is_empty() && empty.pods.is_empty());
+    assert_eq!(empty.replica, "me");
+    assert!(empty.watches.iter().all(|watch| watch.is_healthy));
+
+    let other = json!({
+        "metadata": {
+            "labels": {"fn.kpt.dev/image": "x", "fn.kpt.dev/replica": "them"},
+            "annotations": {"fn.kpt.dev/function": "example.org/d:v1"},
+        },
+        "spec": {"nodeName": "node-2"},
+        "status": {"phase": "Pending"},
+    });
+    cluster.put("pods", "theirs", other);
+    let running = tokio::spawn({
+        let evaluator = evaluator.clone();
+        async move { evaluator.evaluate(call("c:v1")).await }
+    });
+    let (name, _) = cluster.run_next([PodAction::Answer("list")]).await;
+    running.await.unwrap().unwrap();
+    let snapshot = evaluator.snapshot(timeout).await.unwrap();
+    let [pool] = &snapshot.pools[..] else {
+        panic!("{snapshot:#?}");
+    };
+    assert_eq!(pool.image, "example.org/c:v1");
+    assert_eq!(pool.digest, Some(format!("sha256:{}", "0".repeat(64))));
+    assert_eq!((pool.waiting, pool.pods, pool.max_pods), (0, 1, 1));
+    let start = pool.last_cold_start.as_ref().unwrap();
+    assert_eq!(start.pod, name);
+    let steps: Vec<&str> = start.steps.iter().map(|(step, _)| *step).collect();
+    let expected = [
+        "resolve the image",
+        "create the pod",
+        "pull, initialize and become ready",
+        "connect",
+        "first call",
+    ];
+    assert_eq!(steps, expected);
+    assert!(start.steps.is_sorted_by_key(|(_, after)| *after));
+    let pod = |name: &str| {
+        let pod = snapshot.pods.iter().find(|pod| pod.name == name);
+        pod.unwrap_or_else(|| panic!("no {name} in {snapshot:#?}"))
+    };
+    let ours = pod(&name);
+    assert_eq!((ours.state, ours.running, ours.is_own), ("ready", 0, true));
+    assert!(ours.idle.is_some() && ours.expires_in <= Some(Duration::from_secs(1800)));
+    assert_eq!(ours.reason, None);
+    let theirs = pod("theirs");
+    assert_eq!((theirs.owner.as_str(), theirs.is_own), ("them", false));
+    assert_eq!(theirs.node.as_deref(), Some("node-2"));
+    assert_eq!(theirs.reason.as_deref(), Some("not scheduled yet"));
+    let them = snapshot
+        .replicas
+        .iter()
+        .find(|replica| replica.name == "them");
+    assert_eq!(
+        them.map(|them| (them.pods, them.lease_age)),
+        Some((1, None))
+    );
+    let me = snapshot
+        .replicas
+        .iter()
+        .find(|replica| replica.is_this)
+        .unwrap();
+    assert!(me.is_alive && me.lease_age.is_some());
+}

@@ -45,12 +45,12 @@ impl Driver {
     pub(super) fn warm_up(&mut self) {
         let is_possible = self.watch_health.is_synced()
             && self.drained.is_none()
-            && self.specs.templates.current().is_ok();
+            && self.tasks.specs.templates.current().is_ok();
         if !self.warm_up.enabled || !is_possible {
             return;
         }
-        for image in self.warm_up.due(self.specs.warm_up_images()) {
-            let spec = self.specs.spec(&image);
+        for image in self.warm_up.due(self.tasks.specs.warm_up_images()) {
+            let spec = self.tasks.specs.spec(&image);
             self.handle_event(PoolEvent::WarmUp { image, spec });
         }
     }

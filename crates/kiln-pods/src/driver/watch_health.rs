@@ -15,7 +15,6 @@ pub(super) enum WatchedKind {
     OwnLease,
 }
 
-/// The state of a watch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum WatchState {
     /// Nothing has been listed yet.
@@ -70,6 +69,19 @@ impl WatchHealth {
     /// Whether the cluster view is complete.
     pub(super) fn is_synced(&self) -> bool {
         self.was_synced
+    }
+
+    /// All watches: kind, whether it is healthy, and its state.
+    pub(super) fn states(&self) -> impl Iterator<Item = (WatchedKind, bool, String)> {
+        self.states.iter().map(|(kind, state)| {
+            let text = match state {
+                WatchState::Unsynced => "not listed yet".to_owned(),
+                WatchState::Synced => "up to date".to_owned(),
+                WatchState::Interrupted(reason) => format!("interrupted: {reason}"),
+                WatchState::Unavailable => "not available in this cluster".to_owned(),
+            };
+            (*kind, kind.is_healthy(state), text)
+        })
     }
 
     /// The watches that are not healthy, with reasons.

@@ -28,6 +28,7 @@ use crate::driver::{Assignment, Driver, Message};
 use crate::error::{PodError, PodStartError};
 use crate::options::{PodOptions, TraceContext};
 use crate::pool::{FaultScope, FunctionStarted, ImageKey, PodFault, PoolEvent, RequestId};
+use crate::snapshot::PodsSnapshot;
 
 /// Runs functions in pods. Clones are the same evaluator.
 #[derive(Clone)]
@@ -94,6 +95,7 @@ impl AsyncRunner for PodRunner {
                 output: Output::Wire(response.resource_list),
                 stderr: response.log.into(),
                 elapsed: started.elapsed(),
+                identity: None,
             })
         })
     }
@@ -127,6 +129,13 @@ impl PodEvaluator {
     /// The value of [`Self::is_usable`], for waiting on changes.
     pub fn usable(&self) -> watch::Receiver<bool> {
         self.inner.usable.clone()
+    }
+
+    /// What this replica knows about pods and replicas; `None` if the driver does not answer within `timeout`.
+    pub async fn snapshot(&self, timeout: Duration) -> Option<PodsSnapshot> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.driver.send(Message::Snapshot(reply)).ok()?;
+        tokio::time::timeout(timeout, answer).await.ok()?.ok()
     }
 
     /// Runs a function in a pod. Dropping the future cancels the call.

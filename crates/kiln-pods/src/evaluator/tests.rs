@@ -138,3 +138,23 @@ async fn a_timeout_reports_what_the_call_waited_for() {
     let expected = "function evaluation timed out for example.org/f:v1 after 5s";
     assert_eq!(error, format!("{expected}: {delay}"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_is_stuck_gives_no_snapshot() {
+    let (evaluator, mut messages) = evaluator();
+    let timeout = Duration::from_secs(2);
+    // Nothing reads the channel.
+    assert_eq!(evaluator.snapshot(timeout).await, None);
+    // The driver drops the request.
+    let asked = tokio::spawn({
+        let evaluator = evaluator.clone();
+        async move { evaluator.snapshot(timeout).await }
+    });
+    for _ in 0..2 {
+        assert!(matches!(messages.recv().await, Some(Message::Snapshot(_))));
+    }
+    assert_eq!(asked.await.unwrap(), None);
+    // It has ended.
+    drop(messages);
+    assert_eq!(evaluator.snapshot(timeout).await, None);
+}

@@ -8,7 +8,6 @@ use crate::kube::api::{Api, ApiError, ResourceCollection};
 use crate::kube::names::{LEASE_LABEL, REPLICA_LABEL};
 use crate::options::PodOptions;
 
-/// The lease of this replica.
 pub(crate) struct ReplicaLease {
     api: Api,
     leases: ResourceCollection,

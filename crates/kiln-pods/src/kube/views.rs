@@ -14,6 +14,7 @@ pub(crate) struct ObjectMeta {
     pub(crate) name: String,
     pub(crate) uid: String,
     pub(crate) resource_version: String,
+    pub(crate) creation_timestamp: Option<String>,
     pub(crate) deletion_timestamp: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
@@ -33,7 +34,16 @@ impl ObjectMeta {
 #[serde(default)]
 pub(crate) struct PodView {
     pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: PodPlacement,
     pub(crate) status: PodStatus,
+}
+
+/// Where a pod runs.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodPlacement {
+    /// `None` until it is scheduled.
+    pub(crate) node_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]

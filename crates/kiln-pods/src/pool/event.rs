@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::Moment;
 use super::ids::{ImageKey, PodId, RequestId};
 use super::spec::{PodVersion, PoolSpec};
 
@@ -20,7 +21,9 @@ pub(crate) enum PoolEvent {
     },
     /// The request is finished or was cancelled at any stage: its guard was dropped. Arrives exactly once for each
     /// request, also after [`PoolCommand::Fail`](super::PoolCommand::Fail).
-    Finished { request: RequestId },
+    Finished {
+        request: RequestId,
+    },
     /// A call did not complete because its pod or the connection to the pod was lost.
     CallLost {
         request: RequestId,
@@ -39,8 +42,10 @@ pub(crate) enum PoolEvent {
         spec: Arc<PoolSpec>,
     },
 
-    /// The pod was created.
-    Created { pod: PodId, version: PodVersion },
+    Created {
+        pod: PodId,
+        version: PodVersion,
+    },
     /// The pod was not created, and neither it nor its service exists. If that is uncertain, the event is
     /// [`PoolEvent::Failed`], and the pod is deleted.
     #[cfg_attr(
@@ -50,28 +55,50 @@ pub(crate) enum PoolEvent {
             reason = "the driver is never certain that nothing exists, so it reports Failed"
         )
     )]
-    CreateFailed { pod: PodId, fault: PodFault },
+    CreateFailed {
+        pod: PodId,
+        fault: PodFault,
+    },
     /// The pod can be called: it is running and ready, its address is reachable, and a connection to it exists.
-    Ready { pod: PodId },
+    Ready {
+        pod: PodId,
+    },
     /// The pod cannot be called at the moment. Running calls may still finish.
-    Unready { pod: PodId },
+    Unready {
+        pod: PodId,
+    },
     /// Another client deleted the service of the pod.
-    ServiceGone { pod: PodId },
+    ServiceGone {
+        pod: PodId,
+    },
     /// The pod will not become ready.
-    Failed { pod: PodId, fault: PodFault },
+    Failed {
+        pod: PodId,
+        fault: PodFault,
+    },
     /// The pod is being deleted: it still runs and finishes its calls.
-    Terminating { pod: PodId },
+    Terminating {
+        pod: PodId,
+    },
     /// The pod no longer exists.
-    Gone { pod: PodId },
+    Gone {
+        pod: PodId,
+    },
 
     /// The cluster has a pod that this process did not create and that belongs to this replica or is an orphan.
     Found(FoundPod),
     /// The adoption of a pod has succeeded.
-    Adopted { pod: PodId },
+    Adopted {
+        pod: PodId,
+    },
     /// The reclaim annotation of one of this replica's pods is missing or invalid.
-    AnnotationMissing { pod: PodId },
+    AnnotationMissing {
+        pod: PodId,
+    },
     /// The pod belongs to another live replica: it adopted the pod first, or renewed its lease again.
-    Disowned { pod: PodId },
+    Disowned {
+        pod: PodId,
+    },
 
     /// The pod was asked for the time since its last call by any replica.
     UsageProbed {
@@ -84,7 +111,6 @@ pub(crate) enum PoolEvent {
     Stale,
     /// The watches are up again, and all changes have been reported.
     Fresh,
-    /// Time has passed.
     Tick,
     /// The replica is shutting down.
     Drain,
@@ -102,6 +128,26 @@ pub(crate) struct FoundPod {
     pub(crate) owner: PodOwner,
     /// The remaining time to live according to the pod's annotation; `None` if that is missing or invalid.
     pub(crate) reclaim_in: Option<Duration>,
+    /// When this replica may adopt it.
+    pub(crate) turn: AdoptionTurn,
+}
+
+/// The place of this replica in the order in which replicas adopt an orphan. Each orphan has another order, so that
+/// orphans are spread over the replicas, and not every replica tries to adopt each of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct AdoptionTurn {
+    /// How many replicas come first.
+    pub(crate) before: u32,
+    /// How many replicas there are.
+    pub(crate) replicas: u32,
+}
+
+impl AdoptionTurn {
+    /// When the turn begins; `None` means now. The turns of all replicas begin within three quarters of `grace`.
+    pub(super) fn start(self, now: Moment, grace: Duration) -> Option<Moment> {
+        let step = grace * 3 / 4 / self.replicas.max(1);
+        (self.before > 0).then(|| now.after(step.saturating_mul(self.before)))
+    }
 }
 
 /// The owner of a pod that was found.

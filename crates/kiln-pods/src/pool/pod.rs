@@ -33,6 +33,8 @@ pub(super) struct Pod {
     pub(super) idle_before: Duration,
     /// The reclaim time in its annotation; `None` if the annotation is missing.
     pub(super) annotated_until: Option<Moment>,
+    /// When the turn of this replica to adopt it begins; `None` if it has begun.
+    pub(super) adopt_from: Option<Moment>,
 }
 
 /// A request and its failed attempts.
@@ -75,6 +77,23 @@ pub(super) enum PodPhase {
     Retained,
 }
 
+impl PodPhase {
+    /// The name of the phase on the status page.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            PodPhase::Pending { .. } => "pending",
+            PodPhase::Ready => "ready",
+            PodPhase::Retiring => "retiring",
+            PodPhase::Deleting | PodPhase::DeletionObserved | PodPhase::Collecting => "deleting",
+            PodPhase::Terminating => "terminating",
+            PodPhase::Released => "released",
+            PodPhase::Orphan { .. } | PodPhase::Unusable => "orphan",
+            PodPhase::Adopting | PodPhase::Retaining => "adopting",
+            PodPhase::Retained => "retained",
+        }
+    }
+}
+
 impl Pod {
     pub(super) fn new(id: PodId, phase: PodPhase, now: Moment) -> Pod {
         Pod {
@@ -90,6 +109,7 @@ impl Pod {
             idle_since: now,
             idle_before: Duration::ZERO,
             annotated_until: None,
+            adopt_from: None,
         }
     }
 
@@ -132,6 +152,11 @@ impl Pod {
     /// When its time to live ends.
     pub(super) fn expires(&self, ttl: Duration) -> Moment {
         self.idle_since.after(ttl.saturating_sub(self.idle_before))
+    }
+
+    /// When it expires as an orphan; `None` if its owner may still call it, so that only a usage probe can end its life.
+    pub(super) fn orphan_timeout(&self, ttl: Duration) -> Option<Moment> {
+        (!self.may_have_other_callers).then(|| self.expires(ttl))
     }
 
     /// Whether its time to live has ended. An outdated pod that only other replicas call has a shorter one.

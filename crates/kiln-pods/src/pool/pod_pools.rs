@@ -1,6 +1,6 @@
 //! The pools of all images: finds the pool that an event is about, and holds the state that all pools share.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::event::PoolEvent;
 use super::ids::{ImageKey, PodId, RequestId};
 use super::pod_pool::PodPool;
 use super::spec::PoolSpec;
+use super::state::PoolState;
 
 /// All requests, and all pods that are this replica's or orphans.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct PodPools {
     next_scan: Moment,
     pod_ids: PodIds,
     pools: BTreeMap<ImageKey, PodPool>,
+    /// The next timeout of each pool that has one, so that neither an event nor a tick looks at all pools.
+    timeouts: BTreeSet<(Moment, ImageKey)>,
     /// The image of each pod, kept up to date from the commands.
     pods: HashMap<PodId, ImageKey>,
     /// The image of each request until it is finished or failed.
@@ -43,6 +46,7 @@ impl PodPools {
             next_scan: Moment::default(),
             pod_ids: PodIds::default(),
             pools: BTreeMap::new(),
+            timeouts: BTreeSet::new(),
             pods: HashMap::new(),
             requests: HashMap::new(),
         }
@@ -179,16 +183,8 @@ impl PodPools {
         if self.pools.is_empty() {
             return None;
         }
-        let timeout = match self.mode.stale {
-            true => None,
-            false => {
-                let images = self.pools.values();
-                images
-                    .filter_map(|image| image.next_timeout(self.orphan_grace))
-                    .min()
-            }
-        };
-        Some(timeout.map_or(self.next_scan, |timeout| timeout.min(self.next_scan)))
+        let timeout = self.timeouts.first().filter(|_| !self.mode.stale);
+        Some(timeout.map_or(self.next_scan, |(at, _)| self.next_scan.min(*at)))
     }
 
     /// The images that have pods or requests.
@@ -196,11 +192,15 @@ impl PodPools {
         self.pools.keys()
     }
 
+    /// The state of every pool.
+    pub(crate) fn states(&self, now: Moment) -> impl Iterator<Item = PoolState<'_>> {
+        self.pools.values().map(move |pool| pool.state(now))
+    }
+
     pub(crate) fn image_of(&self, pod: PodId) -> Option<&ImageKey> {
         self.pods.get(&pod)
     }
 
-    /// The load of each pod.
     #[cfg(test)]
     pub(crate) fn loads(&self) -> impl Iterator<Item = (PodId, usize)> {
         self.pools.values().flat_map(PodPool::loads)
@@ -213,16 +213,18 @@ impl PodPools {
     }
 
     fn tick(&mut self, now: Moment, commands: &mut Vec<PoolCommand>) {
-        let is_scan = now >= self.next_scan;
-        if is_scan {
+        if now >= self.next_scan {
             self.next_scan = now.after(self.scan_interval);
-        }
-        self.with_every_pool(now, commands, |pool, ctx| {
-            pool.tick(ctx);
-            if is_scan {
+            return self.with_every_pool(now, commands, |pool, ctx| {
+                pool.tick(ctx);
                 pool.scan(ctx);
-            }
-        });
+            });
+        }
+        let due = self.timeouts.iter().take_while(|(at, _)| *at <= now);
+        let due: Vec<ImageKey> = due.map(|(_, image)| image.clone()).collect();
+        for image in due {
+            self.with_pool(&image, now, commands, |pool, ctx| pool.tick(ctx));
+        }
     }
 
     /// Applies an event to the pool of an image, which is created if necessary.
@@ -272,6 +274,7 @@ impl PodPools {
         };
         apply(pool, &mut ctx);
         pool.reconcile(&mut ctx);
+        pool.record_timeout(&mut self.timeouts, self.orphan_grace);
         if pool.is_empty() {
             self.pools.remove(key);
         }
@@ -290,9 +293,11 @@ impl PodPools {
             commands,
             pod_ids: &mut self.pod_ids,
         };
+        let (timeouts, orphan_grace) = (&mut self.timeouts, self.orphan_grace);
         self.pools.retain(|_, pool| {
             apply(pool, &mut ctx);
             pool.reconcile(&mut ctx);
+            pool.record_timeout(timeouts, orphan_grace);
             !pool.is_empty()
         });
     }

@@ -22,7 +22,6 @@ pub(crate) enum PodAction {
     GoAwayBefore,
     /// Sends GOAWAY including this call, and closes the connection.
     GoAwayAfter,
-    /// Closes the connection.
     HangUp,
 }
 

@@ -19,7 +19,6 @@ pub(crate) const FINALIZER: &str = "config.porch.kpt.dev/functionconfig-function
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct FunctionConfig {
     pub(crate) metadata: FunctionConfigMeta,
-    /// The desired configuration.
     #[serde(default)]
     pub spec: FunctionConfigSpec,
     #[serde(default)]
@@ -45,7 +44,6 @@ pub struct FunctionConfigSpec {
     pub image: String,
     /// The image prefixes that the settings apply to; "" is the default prefix, an empty list means any prefix.
     pub prefixes: Vec<String>,
-    /// Settings for pods.
     pub(crate) pod_executor: Option<PodExecutor>,
     /// A program that runs the function.
     pub binary_executor: Option<BinaryExecutor>,
@@ -92,7 +90,6 @@ pub struct GoExecutor {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct FunctionConfigStatus {
-    /// The generation that function runners have observed.
     pub(crate) function_runner_observed_generation: i64,
     /// Why the configuration is invalid or not supported.
     pub(crate) error: String,
@@ -166,7 +163,6 @@ impl FunctionConfig {
         name == self.spec.image && (self.spec.prefixes.is_empty() || prefixes.any(is_below))
     }
 
-    /// Validates the spec.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.spec.image.is_empty() {
             return Err("spec.image is empty".to_owned());

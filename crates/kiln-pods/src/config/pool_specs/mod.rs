@@ -64,7 +64,6 @@ impl PoolSpecs {
         }
     }
 
-    /// The spec of an image.
     pub(crate) fn spec(&mut self, image: &ImageKey) -> Arc<PoolSpec> {
         if let Some(spec) = self.cached.get(image) {
             return Arc::clone(spec);

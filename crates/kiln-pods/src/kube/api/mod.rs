@@ -6,7 +6,7 @@
 mod error;
 mod retry;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::config::function_config::GROUP;
 use crate::kube::names::FIELD_MANAGER;
@@ -32,6 +33,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of concurrent requests, without watches and their lists.
 const MAX_CONCURRENT: usize = 8;
 
+/// How long an overloaded API server can make requests wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
 /// Duration of a watch request in seconds; then it is repeated.
 const WATCH_SECONDS: u32 = 240;
 
@@ -40,6 +44,8 @@ const WATCH_SECONDS: u32 = 240;
 pub(crate) struct Api {
     client: kube::Client,
     permits: Arc<Semaphore>,
+    /// When the API server, which is overloaded, accepts requests again.
+    resumes: Arc<Mutex<Option<Instant>>>,
 }
 
 /// All objects of a kind in a namespace.
@@ -144,8 +150,11 @@ impl ObjectSelector {
 
 impl Api {
     pub(crate) fn new(client: kube::Client) -> Api {
-        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT));
-        Api { client, permits }
+        Api {
+            client,
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            resumes: Arc::default(),
+        }
     }
 
     /// A client with its own limit of concurrent requests.
@@ -266,7 +275,22 @@ impl Api {
     async fn send<T: DeserializeOwned>(&self, request: Request<Vec<u8>>) -> Result<T, ApiError> {
         // The semaphore is never closed, so this cannot fail.
         let _permit = self.permits.acquire().await;
-        self.send_unlimited(request).await
+        let resumes = *self.resumes();
+        if let Some(resumes) = resumes {
+            tokio::time::sleep_until(resumes).await;
+        }
+        let sent = self.send_unlimited(request).await;
+        if let Err(error) = &sent
+            && let Some(wait) = error.retry_after
+        {
+            // All requests wait, not only this one: otherwise each of many would be refused again and again.
+            *self.resumes() = Some(Instant::now() + wait.min(LONGEST_PAUSE));
+        }
+        sent
+    }
+
+    fn resumes(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.resumes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn send_unlimited<T: DeserializeOwned>(

@@ -114,3 +114,18 @@ async fn concurrent_requests_are_limited() {
     until_idle().await;
     assert_eq!(scripted.requests().len(), MAX_CONCURRENT + 2);
 }
+
+/// One refusal makes all requests wait, so that each of many is not refused again and again.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_makes_all_requests_wait() {
+    let (code, mut status) = refusal(429, "TooManyRequests");
+    status["details"] = json!({"retryAfterSeconds": 3});
+    let scripted = ScriptedApi::new([(code, status), created()]);
+    let api = scripted.api();
+    let pods = ResourceCollection::pods("fns");
+    let began = Instant::now();
+    assert!(api.create::<Value>(&pods, &Value::Null).await.is_err());
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    api.create::<Value>(&pods, &Value::Null).await.unwrap();
+    assert_eq!(began.elapsed().as_secs(), 3);
+}

@@ -42,7 +42,6 @@ struct PodEntry {
 /// The owner of a pod as reported to the state machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ReportedOwner {
-    /// Nothing was reported.
     #[default]
     Unreported,
     Ours,
@@ -79,7 +78,6 @@ impl ClusterView {
         self.assign(id, name, ReportedOwner::Ours);
     }
 
-    /// Assigns an id to a pod.
     pub(crate) fn assign(&mut self, id: PodId, name: &str, owner: ReportedOwner) {
         self.names.insert(id, name.to_owned());
         let entry = self.entries.entry(name.to_owned()).or_default();
@@ -122,6 +120,11 @@ impl ClusterView {
         self.entries.get(name)?.pod.as_ref()
     }
 
+    /// All pods that watches have reported.
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &PodView> {
+        self.entries.values().filter_map(|entry| entry.pod.as_ref())
+    }
+
     /// The id of a pod that was reported to be this replica's.
     pub(crate) fn own_pod_id(&self, name: &str) -> Option<PodId> {
         let entry = self.entries.get(name)?;
@@ -137,20 +140,21 @@ impl ClusterView {
         self.entries.get(name)?.service.as_ref()
     }
 
-    /// The pods without an id.
-    pub(crate) fn unassigned(&self) -> Vec<String> {
-        let unassigned = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.id.is_none() && entry.pod.is_some());
-        unassigned.map(|(name, _)| name.clone()).collect()
+    /// The pods without an id that have an owner of interest, by name. There may be many others.
+    pub(crate) fn unassigned(&self, mut is_of_interest: impl FnMut(&str) -> bool) -> Vec<String> {
+        let unassigned = self.entries.iter().filter(|(_, entry)| {
+            let pod = entry.pod.as_ref().filter(|_| entry.id.is_none());
+            let replica = pod.and_then(|pod| replica_of(&pod.metadata));
+            replica.is_some_and(&mut is_of_interest)
+        });
+        sorted(unassigned.map(|(name, _)| name.clone()))
     }
 
     /// The pods that were reported as orphans.
     pub(crate) fn orphans(&self) -> Vec<PodId> {
         let entries = self.entries.values();
         let orphans = entries.filter(|entry| matches!(entry.owner, ReportedOwner::Orphaned(_)));
-        orphans.filter_map(|entry| entry.id).collect()
+        sorted(orphans.filter_map(|entry| entry.id))
     }
 
     /// The pods that were reported to be this replica's but have the label of another one.
@@ -160,7 +164,7 @@ impl ClusterView {
             entry.owner == ReportedOwner::Ours
                 && replica.is_some_and(|replica| replica != self.own_replica)
         });
-        taken_over.filter_map(|entry| entry.id).collect()
+        sorted(taken_over.filter_map(|entry| entry.id))
     }
 
     /// All replicas in labels of pods and services.
@@ -207,14 +211,13 @@ impl ClusterView {
         notices
     }
 
-    /// Replaces all pods.
     pub(crate) fn replace_pods(&mut self, pods: Vec<PodView>) -> Vec<Notice> {
         let there: HashSet<String> = pods.iter().map(|pod| pod.metadata.name.clone()).collect();
         let lost = self
             .entries
             .iter()
             .filter(|(name, entry)| entry.pod.is_some() && !there.contains(*name));
-        let lost: Vec<String> = lost.map(|(name, _)| name.clone()).collect();
+        let lost = sorted(lost.map(|(name, _)| name.clone()));
         let mut notices: Vec<Notice> = lost.iter().flat_map(|name| self.remove_pod(name)).collect();
         notices.extend(pods.into_iter().flat_map(|pod| self.update_pod(pod)));
         notices
@@ -241,7 +244,6 @@ impl ClusterView {
         notices
     }
 
-    /// Replaces all services.
     pub(crate) fn replace_services(&mut self, services: Vec<ServiceView>) -> Vec<Notice> {
         let there: HashSet<String> = services
             .iter()
@@ -361,6 +363,13 @@ impl ClusterView {
             self.entries.remove(name);
         }
     }
+}
+
+/// The same order in every process, so that a simulation can be repeated.
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items
 }
 
 impl PodEntry {

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use crate::kube::names::REPLICA_LABEL;
 use crate::kube::views::LeaseView;
-use crate::pool::Moment;
+use crate::pool::{AdoptionTurn, Moment};
 
-/// The leases of all replicas.
 #[derive(Debug)]
 pub(crate) struct ReplicaLeases {
     /// The period of leases that do not specify one.
@@ -88,7 +87,6 @@ impl ReplicaLeases {
         }
     }
 
-    /// Replaces all leases.
     pub(crate) fn replace(&mut self, leases: &[LeaseView], now: Moment) {
         let names: HashSet<&str> = leases
             .iter()
@@ -111,6 +109,17 @@ impl ReplicaLeases {
         }
     }
 
+    /// The leases that were observed: replica, whether it is alive, time since the last change, and period.
+    pub(crate) fn observed(
+        &self,
+        now: Moment,
+    ) -> impl Iterator<Item = (&str, bool, Duration, Duration)> {
+        self.leases.iter().map(move |(replica, lease)| {
+            let age = now.since(lease.changed);
+            (replica.as_str(), lease.is_alive(now), age, lease.period)
+        })
+    }
+
     /// Whether a replica is alive. The first call for a replica without a lease starts its period.
     pub(crate) fn is_alive(&mut self, replica: &str, now: Moment) -> bool {
         match self.leases.get(replica) {
@@ -123,6 +132,22 @@ impl ReplicaLeases {
                 now.since(since) <= self.period
             }
         }
+    }
+
+    /// The place of the replica `own` among the live ones in the order in which they adopt the pod `name`.
+    pub(crate) fn adoption_turn(&self, own: &str, name: &str, now: Moment) -> AdoptionTurn {
+        let ours = rank(own, name);
+        let mut turn = AdoptionTurn {
+            before: 0,
+            replicas: 1,
+        };
+        for (replica, lease) in &self.leases {
+            if replica != own && lease.is_alive(now) {
+                turn.replicas += 1;
+                turn.before += u32::from(rank(replica, name) < ours);
+            }
+        }
+        turn
     }
 
     /// The expired leases of replicas that are not in `named`.
@@ -140,6 +165,16 @@ impl ReplicaLeases {
         };
         expired.map(lease).collect()
     }
+}
+
+/// A number that differs for each replica and pod, and that every replica computes in the same way: FNV-1a, and a last
+/// step that lets every bit depend on the last letters, by which replicas differ.
+fn rank(replica: &str, pod: &str) -> u64 {
+    let bytes = pod.bytes().chain([0]).chain(replica.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd)
 }
 
 impl ObservedLease {

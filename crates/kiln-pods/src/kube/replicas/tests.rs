@@ -76,3 +76,24 @@ fn expired_leases_are_deleted_when_nothing_refers_to_them() {
     replicas.replace(&[lease("a", "1")], at(41));
     assert_eq!(replicas.expired(&HashSet::new(), at(41)).len(), 1);
 }
+
+#[test]
+fn live_replicas_take_turns_in_another_order_for_each_pod() {
+    let mut replicas = ReplicaLeases::new(PERIOD);
+    for replica in ["a", "b", "c"] {
+        replicas.update(&lease(replica, "1"), at(100));
+    }
+    replicas.update(&lease("dead", "1"), at(50));
+    let mut first = [0; 3];
+    for pod in 0..300 {
+        let name = format!("pod-{pod}");
+        let turn = |own| replicas.adoption_turn(own, &name, at(101));
+        let turns = ["a", "b", "c"].map(turn);
+        assert!(turns.iter().all(|turn| turn.replicas == 3));
+        let mut places = turns.map(|turn| turn.before);
+        first[places.iter().position(|place| *place == 0).unwrap()] += 1;
+        places.sort_unstable();
+        assert_eq!(places, [0, 1, 2]);
+    }
+    assert!(first.iter().all(|count| *count > 50), "{first:?}");
+}

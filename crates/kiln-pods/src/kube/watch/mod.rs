@@ -30,7 +30,6 @@ pub(crate) enum WatchUpdate<T> {
 
 /// An object that can be watched.
 pub(crate) trait WatchedObject {
-    /// The resource version.
     fn version(&self) -> &str;
 }
 

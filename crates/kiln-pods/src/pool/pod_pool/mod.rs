@@ -15,6 +15,7 @@ use super::event::{FaultScope, FoundPod, FunctionStarted, PodFault, PodOwner};
 use super::ids::{ImageKey, PodId, RequestId};
 use super::pod::{Pod, PodPhase, TrackedRequest};
 use super::spec::{PodVersion, PoolSpec};
+use super::state::{PoolState, PooledPod};
 
 mod reconcile;
 mod timers;
@@ -33,6 +34,8 @@ pub(super) struct PodPool {
     warm_up: bool,
     scale_up: ScaleUpBackoff,
     pick_counter: u64,
+    /// The next timeout, as the pools of all images know it.
+    recorded_timeout: Option<Moment>,
 }
 
 impl PodPool {
@@ -45,12 +48,40 @@ impl PodPool {
             warm_up: false,
             scale_up: ScaleUpBackoff::default(),
             pick_counter: 0,
+            recorded_timeout: None,
         }
     }
 
     /// Whether the pool can be dropped.
     pub(super) fn is_empty(&self) -> bool {
         self.pods.is_empty() && self.waitlist.is_empty() && !self.warm_up
+    }
+
+    /// What the status page shows of the pool.
+    pub(super) fn state(&self, now: Moment) -> PoolState<'_> {
+        let spec = &self.spec;
+        let pods = self.pods.iter().map(|pod| PooledPod {
+            id: pod.id,
+            phase: pod.phase.name(),
+            running: pod.running.len(),
+            idle: pod
+                .is_idle()
+                .then(|| now.since(pod.idle_since).saturating_add(pod.idle_before)),
+            expires_in: (pod.is_idle() && pod.is_active())
+                .then(|| pod.expires(spec.settings.ttl).since(now)),
+        });
+        PoolState {
+            image: &self.key,
+            digest: spec.version.digest.as_deref(),
+            waiting: self.waitlist.len(),
+            active: self
+                .pods
+                .iter()
+                .filter(|pod| pod.counts_toward_limit())
+                .count(),
+            max_pods: spec.settings.max_pods.get(),
+            pods: pods.collect(),
+        }
     }
 
     #[cfg(test)]
@@ -246,6 +277,10 @@ impl PodPool {
         pod.may_have_other_callers = found.owner == PodOwner::LeaseExpired;
         pod.version = Some(found.version);
         pod.was_ready = true;
+        pod.adopt_from = match found.owner {
+            PodOwner::Ours => None,
+            PodOwner::LeaseExpired | PodOwner::Released => found.turn.start(now, ctx.orphan_grace),
+        };
         if let Some(reclaim_in) = found.reclaim_in {
             pod.annotated_until = Some(now.after(reclaim_in));
             pod.idle_before = self.spec.settings.ttl.saturating_sub(reclaim_in);

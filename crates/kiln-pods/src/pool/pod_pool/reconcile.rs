@@ -68,36 +68,49 @@ impl PodPool {
         }
     }
 
-    /// Orphans are adopted up to the limit, and deleted if they are outdated or expired. Orphans that their owner may
-    /// still call are left to the usage probe.
+    /// Orphans are adopted up to the limit when it is this replica's turn, and deleted if they are outdated.
+    /// Orphans that their owner may still call are left to the usage probe, expired ones to the tick.
     fn adopt(&mut self, ctx: &mut EventContext<'_>) {
         if ctx.mode.stale || ctx.mode.draining {
             return;
         }
-        let settings = self.spec.settings;
+        let ttl = self.spec.settings.ttl;
         let mut room = self.room();
+        // An orphan is better than the new pod that would be created next, so it is adopted before its turn.
+        let is_needed = self.needs_more_pods();
         for pod in &mut self.pods {
             let must_collect = match pod.phase {
                 PodPhase::Unusable => true,
+                PodPhase::Orphan { .. } if pod.expires(ttl) <= ctx.now => continue,
                 PodPhase::Orphan { .. } => {
-                    let is_unneeded =
-                        !pod.is_current(&self.spec) || pod.expires(settings.ttl) <= ctx.now;
-                    if is_unneeded && pod.may_have_other_callers {
+                    let is_outdated = !pod.is_current(&self.spec);
+                    if is_outdated && pod.may_have_other_callers {
                         continue;
                     }
-                    is_unneeded
+                    is_outdated
                 }
                 _ => continue,
             };
+            let is_our_turn = pod.adopt_from.is_none() || is_needed;
             if must_collect {
                 pod.phase = PodPhase::Collecting;
                 ctx.push(PoolCommand::Collect { pod: pod.id });
-            } else if room > 0 {
+            } else if room > 0 && is_our_turn {
                 room -= 1;
                 pod.phase = PodPhase::Adopting;
                 ctx.push(PoolCommand::Adopt { pod: pod.id });
             }
         }
+    }
+
+    /// Whether there are more requests than the ready pods take at once, or a pod is to be warmed up.
+    fn needs_more_pods(&self) -> bool {
+        let max_waitlist = self.spec.settings.max_waitlist.get();
+        let ready = self.pods.iter().filter(|pod| pod.phase == PodPhase::Ready);
+        let free: usize = ready
+            .map(|pod| max_waitlist.saturating_sub(pod.running.len()))
+            .sum();
+        self.waitlist.len() > free || self.warm_up
     }
 
     /// Assigns requests to pods, and creates pods for requests that get none.

@@ -1,5 +1,6 @@
 //! Changes that are due to time alone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,24 +10,37 @@ use super::super::command::PoolCommand;
 use super::super::context::EventContext;
 use super::super::context::Moment;
 use super::super::event::{FaultScope, PodFault};
-use super::super::ids::PodId;
+use super::super::ids::{ImageKey, PodId};
 use super::super::pod::PodPhase;
+use super::super::spec::PoolSettings;
 use super::PodPool;
 
+/// How many updates of its annotation a pod gets in its time to live, while it is in use. Each of them is a request to
+/// the API server and an event for every replica, and only the replica that adopts an orphan needs the value.
+const ANNOTATION_STEPS: u32 = 10;
+
+/// The resolution of the annotation.
+const ANNOTATION_RESOLUTION: Duration = Duration::from_secs(1);
+
 impl PodPool {
-    /// Pods that are not ready in time fail. Orphans that no replica has adopted within the grace period are deleted if
-    /// they are not reachable. If they are, their owner may be cut off from the API server and still call them: they
+    /// Pods that are not ready in time fail. Expired orphans are deleted, unless their owner may still call them.
+    /// Orphans that no replica has adopted within the grace period are deleted if they are not reachable. If they are, their owner may be cut off from the API server and still call them: they
     /// are retained, up to the limit.
     pub(in super::super) fn tick(&mut self, ctx: &mut EventContext<'_>) {
         if ctx.mode.stale {
             return;
         }
         let (now, orphan_grace) = (ctx.now, ctx.orphan_grace);
-        let start_timeout = self.spec.settings.start_timeout;
+        let PoolSettings {
+            ttl, start_timeout, ..
+        } = self.spec.settings;
         let retained = self.pods.iter().filter(|pod| pod.is_retained()).count();
         let mut room_for_retained = self.spec.settings.max_pods.get().saturating_sub(retained);
         let mut timed_out: Vec<(PodId, FaultScope)> = Vec::new();
         for pod in &mut self.pods {
+            // An orphan whose turn begins now may still be adopted within the limit.
+            let had_turn = pod.adopt_from.is_none();
+            pod.adopt_from = pod.adopt_from.filter(|from| now < *from);
             match pod.phase {
                 PodPhase::Pending { since } if now >= since.after(start_timeout) => {
                     let scope = if pod.was_ready {
@@ -36,7 +50,10 @@ impl PodPool {
                     };
                     timed_out.push((pod.id, scope));
                 }
-                PodPhase::Orphan { since } if now >= since.after(orphan_grace) => {
+                PodPhase::Orphan { .. } if pod.orphan_timeout(ttl).is_some_and(|at| at <= now) => {
+                    pod.phase = PodPhase::Unusable;
+                }
+                PodPhase::Orphan { since } if had_turn && now >= since.after(orphan_grace) => {
                     if ctx.mode.draining {
                         pod.phase = PodPhase::Released;
                     } else if pod.is_reachable && room_for_retained > 0 {
@@ -89,10 +106,9 @@ impl PodPool {
                     } else {
                         now.after(ttl)
                     };
-                    // The annotation has a resolution of one second.
                     let has_changed = |known: Moment| {
                         let difference = stays_until.since(known).max(known.since(stays_until));
-                        difference >= Duration::from_secs(1)
+                        difference >= (ttl / ANNOTATION_STEPS).max(ANNOTATION_RESOLUTION)
                     };
                     if pod.annotated_until.is_none_or(has_changed) {
                         pod.annotated_until = Some(stays_until);
@@ -119,12 +135,35 @@ impl PodPool {
         }
     }
 
-    /// When the next pod times out.
-    pub(in super::super) fn next_timeout(&self, orphan_grace: Duration) -> Option<Moment> {
-        let start_timeout = self.spec.settings.start_timeout;
+    /// Keeps the pool's entry in the timeouts of all pools up to date.
+    pub(in super::super) fn record_timeout(
+        &mut self,
+        timeouts: &mut BTreeSet<(Moment, ImageKey)>,
+        orphan_grace: Duration,
+    ) {
+        let next = self.next_timeout(orphan_grace);
+        let before = std::mem::replace(&mut self.recorded_timeout, next);
+        if before == next {
+            return;
+        }
+        if let Some(before) = before {
+            timeouts.remove(&(before, self.key.clone()));
+        }
+        timeouts.extend(next.map(|next| (next, self.key.clone())));
+    }
+
+    /// When the next pod times out or expires as an orphan, or the turn of this replica to adopt one begins.
+    fn next_timeout(&self, orphan_grace: Duration) -> Option<Moment> {
+        let PoolSettings {
+            ttl, start_timeout, ..
+        } = self.spec.settings;
         let timed_out = self.pods.iter().filter_map(|pod| match pod.phase {
             PodPhase::Pending { since } => Some(since.after(start_timeout)),
-            PodPhase::Orphan { since } => Some(since.after(orphan_grace)),
+            PodPhase::Orphan { since } => {
+                let end = since.after(orphan_grace);
+                let times = [Some(end), pod.adopt_from, pod.orphan_timeout(ttl)];
+                times.into_iter().flatten().min()
+            }
             _ => None,
         });
         timed_out.min()

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{
-    FaultScope, FoundPod, FunctionStarted, ImageKey, Moment, PodId, PodOwner, PodPools,
-    PoolCommand, PoolEvent, PoolSpec, RequestFailure, RequestId,
+    AdoptionTurn, FaultScope, FoundPod, FunctionStarted, ImageKey, Moment, PodId, PodOwner,
+    PodPools, PoolCommand, PoolEvent, PoolSpec, RequestFailure, RequestId,
 };
 use super::{ORPHAN_GRACE, SCAN_INTERVAL, START_TIMEOUT, TTL, fault, spec, version};
 
@@ -70,16 +70,33 @@ impl Fixture {
     }
 
     fn find(&mut self, template: &str, owner: PodOwner) -> (PodId, Vec<PoolCommand>) {
-        let pod = self.pool.next_pod_id();
-        let commands = self.handle(PoolEvent::Found(FoundPod {
-            pod,
+        self.find_with_turn(template, owner, AdoptionTurn::default())
+    }
+
+    fn find_with_turn(
+        &mut self,
+        template: &str,
+        owner: PodOwner,
+        turn: AdoptionTurn,
+    ) -> (PodId, Vec<PoolCommand>) {
+        let found = FoundPod {
+            turn,
+            ..self.found(template, owner)
+        };
+        (found.pod, self.handle(PoolEvent::Found(found)))
+    }
+
+    /// A pod of the cluster without an annotation.
+    fn found(&mut self, template: &str, owner: PodOwner) -> FoundPod {
+        FoundPod {
+            pod: self.pool.next_pod_id(),
             image: image(),
             spec: Arc::clone(&self.spec),
             version: version(template),
             owner,
             reclaim_in: None,
-        }));
-        (pod, commands)
+            turn: AdoptionTurn::default(),
+        }
     }
 }
 
@@ -436,20 +453,64 @@ fn outdated_orphans_stay_while_they_are_called() {
     assert_eq!(commands, [PoolCommand::Delete { pod: called }]);
 }
 
+#[test]
+fn an_orphan_is_left_to_the_replicas_whose_turn_is_first() {
+    let mut fixture = Fixture::new(1, 1);
+    let turn = AdoptionTurn {
+        before: 2,
+        replicas: 3,
+    };
+    let (pod, commands) = fixture.find_with_turn("1", PodOwner::Released, turn);
+    assert_eq!(commands, []);
+    assert_eq!(fixture.tick_after(Duration::ZERO), []);
+    let turn = fixture.now.after(ORPHAN_GRACE / 2);
+    let scan = fixture.now.after(SCAN_INTERVAL);
+    assert_eq!(fixture.pool.next_tick(), Some(turn.min(scan)));
+    let adopt = [PoolCommand::Adopt { pod }];
+    assert_eq!(fixture.tick_after(ORPHAN_GRACE / 2), adopt);
+}
+
+#[test]
+fn a_waiting_caller_does_not_wait_for_a_turn() {
+    let mut fixture = Fixture::new(1, 1);
+    let turn = AdoptionTurn {
+        before: 2,
+        replicas: 3,
+    };
+    let (pod, _) = fixture.find_with_turn("1", PodOwner::Released, turn);
+    let (_, commands) = fixture.request();
+    assert_eq!(commands, [PoolCommand::Adopt { pod }]);
+}
+
+#[test]
+fn an_expired_orphan_is_deleted_by_the_tick_and_not_by_a_request() {
+    let mut fixture = Fixture::new(2, 1);
+    let (ready, _) = fixture.ready_pod();
+    let expires_in = ORPHAN_GRACE / 2;
+    let found = FoundPod {
+        reclaim_in: Some(expires_in),
+        ..fixture.found("1", PodOwner::Released)
+    };
+    let orphan = found.pod;
+    assert_eq!(fixture.handle(PoolEvent::Found(found)), []);
+    fixture.now = fixture.now.after(expires_in);
+    assert!(fixture.pool.next_tick() <= Some(fixture.now));
+    let (request, commands) = fixture.request();
+    assert_eq!(commands, [start(request, ready)]);
+    let commands = fixture.tick_after(Duration::ZERO);
+    assert!(commands.contains(&PoolCommand::Collect { pod: orphan }));
+}
+
 /// A replica that may be cut off cannot update the annotation.
 #[test]
 fn an_orphan_with_an_expired_annotation_is_probed() {
     let mut fixture = Fixture::new(1, 1);
-    let pod = fixture.pool.next_pod_id();
-    let commands = fixture.handle(PoolEvent::Found(FoundPod {
-        pod,
-        image: image(),
-        spec: Arc::clone(&fixture.spec),
-        version: version("1"),
-        owner: PodOwner::LeaseExpired,
+    let found = FoundPod {
         reclaim_in: Some(Duration::ZERO),
-    }));
-    assert_eq!(commands, []);
+        ..fixture.found("1", PodOwner::LeaseExpired)
+    };
+    let pod = found.pod;
+    assert_eq!(fixture.handle(PoolEvent::Found(found)), []);
     assert_eq!(
         fixture.handle(PoolEvent::Ready { pod }),
         [PoolCommand::ProbeUsage { pod }]

@@ -53,7 +53,6 @@ pub(super) enum Life {
     Pending(Moment),
     Ready,
     Failed,
-    /// Deletion was requested.
     DeletionRequested,
     Terminating,
     /// Gone, or another replica's.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{
-    FaultScope, FoundPod, FunctionStarted, ImageKey, Moment, PodId, PodOwner, PodPools, PodVersion,
-    PoolCommand, PoolEvent, PoolSpec, RequestId,
+    AdoptionTurn, FaultScope, FoundPod, FunctionStarted, ImageKey, Moment, PodId, PodOwner,
+    PodPools, PodVersion, PoolCommand, PoolEvent, PoolSpec, RequestId,
 };
 use super::rule_checker::RuleChecker;
 use super::{ORPHAN_GRACE, SCAN_INTERVAL, START_TIMEOUT, TTL, fault, spec, version};
@@ -117,7 +117,6 @@ impl Simulation {
         simulation
     }
 
-    /// Executes one step.
     pub(super) fn step(&mut self, Step(what, first, second): Step) {
         self.now = self.now.after(Duration::from_millis(u64::from(second)));
         let index = usize::from(first);
@@ -542,6 +541,10 @@ impl Simulation {
                 0 => None,
                 1 => Some(Duration::ZERO),
                 _ => Some(TTL / 2),
+            },
+            turn: AdoptionTurn {
+                before: u32::from(dice % 7),
+                replicas: 7,
             },
         }));
         if pod.is_ready {
