@@ -50,7 +50,7 @@ pub(crate) fn hydrate(
     };
     let hydrated = run_all(files, options, &context, nodes, &mut state);
     let hydrated = hydrated.map_err(|stopped| HydrateError {
-        trace: Trace::new(OPERATION, &root_path, stopped.raised),
+        trace: Trace::new(OPERATION, &root_path, *stopped.raised),
         resources: Some(stopped.resources),
     });
     (hydrated, state)

@@ -4,18 +4,20 @@ use std::time::Instant;
 
 use kiln_krm::annotations::{self, PACKAGE_PATH};
 use kiln_krm::check::{ListKind, ListNotKrm, check_list};
+use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::read::{AnswerError, read_answer, read_function_output};
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
 use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
-use kiln_runtime::{Input, Outcome, Output, RunError};
+use kiln_runtime::{Input, Outcome, Output, PeerProblem, RunError};
 use kiln_yaml::{Document, NodeRef};
 
-use crate::error::{Exit, Failure};
+use crate::call_record::{CallRecord, TouchedResources, touched};
+use crate::error::{Exit, Failure, Unavailability};
 use crate::function::ReadyFunction;
 use crate::log::Event;
 use crate::options::{FunctionOptions, RenderCompat};
 use crate::package::Package;
-use crate::restore::{Returned, materialize, restore, set_ids};
+use crate::restore::{Returned, keep_all, materialize, restore, set_ids};
 use crate::task::TaskContext;
 
 /// The configuration of a function.
@@ -41,7 +43,6 @@ impl<'a> CallConfig<'a> {
     }
 }
 
-/// A call of a function.
 pub(crate) struct FunctionCall<'a> {
     pub(crate) function: &'a ReadyFunction,
     pub(crate) config: CallConfig<'a>,
@@ -75,17 +76,24 @@ impl FunctionCall<'_> {
             function: function.clone(),
             resources: self.is_selection.then_some(inputs.len()),
             package: self.package.map(|package| package.name.clone()),
+            // Only kpt logs it.
+            is_module: self.options.compat == RenderCompat::Kpt && self.function.runner.is_module(),
         });
         let started = Instant::now();
         let mut result = Box::new(self.function.new_result());
         let done = self.perform(inputs, &mut result, results);
         let elapsed = started.elapsed();
+        let package = self.package.map(|package| package.directory.clone());
+        let directory = package.unwrap_or_default();
+        let record = Box::new(self.record(started, done.as_deref().unwrap_or_default(), inputs));
         match done {
             Ok(returned) => {
                 log.event(Event::Passed {
                     function,
                     elapsed,
                     result,
+                    directory,
+                    record,
                 });
                 Ok(materialize(returned, inputs))
             }
@@ -94,6 +102,8 @@ impl FunctionCall<'_> {
                     function,
                     elapsed,
                     result,
+                    directory,
+                    record,
                     by_exit_code: matches!(error, CallError::Exit(_)),
                 });
                 Err(match error {
@@ -101,6 +111,23 @@ impl FunctionCall<'_> {
                     CallError::Failure(failure) => failure,
                 })
             }
+        }
+    }
+
+    fn record(&self, started: Instant, returned: &[Returned], inputs: &[Resource]) -> CallRecord {
+        CallRecord {
+            package: self.package.map(|package| package.name.clone()),
+            kind: match self.is_validator {
+                true => FunctionKind::Validator,
+                false => FunctionKind::Mutator,
+            },
+            started,
+            resources_in: inputs.len(),
+            resources_out: returned.len(),
+            touched: match self.options.touched {
+                TouchedResources::Record if !self.is_validator => touched(returned, inputs),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -183,8 +210,15 @@ impl FunctionCall<'_> {
             true => Err(RunError::Cancelled),
             false => self.function.runner.run(&input, &ctx),
         };
+        let is_as_given = self.options.compat == RenderCompat::Kiln && is_as_given(&ran, &input);
         drop(input);
         let (output, exit) = self.take_outcome(ran, result);
+        if is_as_given && exit.is_none() {
+            return match keep_all(inputs) {
+                Ok(returned) => with_default_paths(returned, inputs, &directory, None),
+                Err(error) => Filtered::failed(text(error)),
+            };
+        }
         let list = match output {
             Output::List(list) => Ok(list),
             Output::Wire(bytes) => self.read_answer(bytes.into()),
@@ -201,23 +235,17 @@ impl FunctionCall<'_> {
             }
         };
         let (ResourceList { items, results, .. }, exit) = list;
-        let mut returned = match restore(items, inputs, self.options.compat, self.options.threads) {
+        let returned = match restore(items, inputs, self.options.compat, self.options.threads) {
             Ok(returned) => returned,
             Err(error) => return Filtered::failed(text(error)),
         };
-        if exit.is_none()
-            && let Err(error) = set_default_paths(&mut returned, inputs, &directory)
-        {
-            return Filtered {
-                returned: Vec::new(),
+        match exit {
+            None => with_default_paths(returned, inputs, &directory, results),
+            exit => Filtered {
+                returned,
                 reported: results,
-                error: Some(error),
-            };
-        }
-        Filtered {
-            returned,
-            reported: results,
-            error: exit,
+                error: exit,
+            },
         }
     }
 
@@ -248,6 +276,11 @@ impl FunctionCall<'_> {
             Ok(outcome) => {
                 result.stderr = outcome.stderr_text().into_owned();
                 result.exit_code = i64::from(outcome.exit_code);
+                if let (RenderCompat::Kiln, Some(identity)) =
+                    (self.options.compat, &outcome.identity)
+                {
+                    result.identity = identity.to_string();
+                }
                 if outcome.signal.is_some() && self.options.compat == RenderCompat::Kiln {
                     // kpt reports -1 without the signal.
                     if !result.stderr.is_empty() && !result.stderr.ends_with('\n') {
@@ -273,12 +306,23 @@ impl FunctionCall<'_> {
                 let failure = Failure::NotStarted(Box::new(error));
                 (nothing(), Some(CallError::Failure(failure)))
             }
-            Err(error @ RunError::Unavailable(_)) => {
-                let failure = Failure::Unavailable(error.to_string());
+            Err(RunError::Unavailable(error)) => {
+                let failure = Failure::Unavailable(Unavailability::new(error));
                 (nothing(), Some(CallError::Failure(failure)))
             }
-            Err(error @ RunError::NotFound(_)) => {
+            Err(RunError::Denied(error)) => {
+                let failure = Failure::Denied(Unavailability::new(error));
+                (nothing(), Some(CallError::Failure(failure)))
+            }
+            Err(error @ (RunError::NotFound(_) | RunError::Declined(_))) => {
                 let failure = Failure::NotFound(error.to_string());
+                (nothing(), Some(CallError::Failure(failure)))
+            }
+            Err(RunError::Remote(error)) => {
+                let failure = Failure::Remote {
+                    text: kiln_go::error_chain(error.as_ref()),
+                    problem: PeerProblem::of(error.as_ref()),
+                };
                 (nothing(), Some(CallError::Failure(failure)))
             }
             Err(error) => (
@@ -286,6 +330,35 @@ impl FunctionCall<'_> {
                 Some(CallError::from(kiln_go::error_chain(&error))),
             ),
         }
+    }
+}
+
+/// Whether a function in another process returned the bytes that it was given: nothing needs to be parsed or restored.
+fn is_as_given(ran: &Result<Outcome, RunError>, input: &Input<'_>) -> bool {
+    match ran {
+        Ok(Outcome {
+            output: Output::Wire(bytes),
+            ..
+        }) => !bytes.is_empty() && bytes.as_ref() == input.wire().as_bytes(),
+        _ => false,
+    }
+}
+
+/// The output of a function that succeeded. Resources without a path get one.
+fn with_default_paths(
+    mut returned: Vec<Returned>,
+    inputs: &mut [Resource],
+    directory: &str,
+    reported: Option<Document>,
+) -> Filtered {
+    let error = set_default_paths(&mut returned, inputs, directory).err();
+    if error.is_some() {
+        returned.clear();
+    }
+    Filtered {
+        returned,
+        reported,
+        error,
     }
 }
 
@@ -340,15 +413,17 @@ fn set_package(
         let Some(resource) = item.resource_mut(inputs) else {
             continue;
         };
+        let given = resource.annotation(PACKAGE_PATH).unwrap_or_default();
+        // What has an annotation has metadata.
+        if !given.is_empty() {
+            continue;
+        }
         if resource.meta().is_missing {
             return Err(text(paths::PathError::NoMetadata));
         }
-        let given = resource.annotation(PACKAGE_PATH).unwrap_or_default();
-        if given.is_empty() {
-            resource
-                .set_annotation(PACKAGE_PATH, package)
-                .map_err(text)?;
-        }
+        resource
+            .set_annotation(PACKAGE_PATH, package)
+            .map_err(text)?;
     }
     Ok(())
 }
@@ -364,11 +439,12 @@ fn set_default_paths(
             continue;
         };
         annotations::mirror(resource).map_err(text)?;
-        if resource.meta().is_missing {
-            return Err(text(paths::PathError::NoMetadata));
-        }
+        // What has an annotation has metadata.
         if resource.annotation(annotations::PATH).is_some() {
             continue;
+        }
+        if resource.meta().is_missing {
+            return Err(text(paths::PathError::NoMetadata));
         }
         let path = paths::default_path(directory, resource.root());
         for key in [annotations::PATH, annotations::LEGACY_PATH] {

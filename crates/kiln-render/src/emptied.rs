@@ -30,7 +30,6 @@ pub struct Emptied {
 pub enum Lost {
     /// All resources, with their number.
     Resources(usize),
-    /// The Kptfile.
     Kptfile,
 }
 

@@ -3,13 +3,16 @@
 //! The status of the Kptfile has the whole chain ([`Trace::chain_text`]), the terminal only the cause
 //! ([`RenderError::message`]). Both texts are kpt's.
 
-use kiln_go::quote;
+use std::error::Error;
+use std::sync::Arc;
+
+use kiln_go::{error_chain, quote};
 use kiln_krm::check::ListNotKrm;
 use kiln_krm::image::NoMatchingTag;
 use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
-use kiln_runtime::{Outcome, StartError};
+use kiln_runtime::{Outcome, PeerProblem, StartError};
 
 /// The cause of a failed render.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,10 +33,19 @@ pub enum Failure {
     ExecNotAllowed,
     /// No evaluator runs the function.
     NotFound(String),
+    /// No evaluator that knows the function is allowed to run it.
+    Denied(Unavailability),
     /// A program could not be started.
     NotStarted(Box<StartError>),
     /// The container engine, or another thing that is needed to run the function, is not available.
-    Unavailable(String),
+    Unavailable(Unavailability),
+    /// The function runner could not run the function, or cannot be reached.
+    Remote {
+        /// The error with its causes.
+        text: String,
+        /// The problem of the connection, if it is known.
+        problem: Option<PeerProblem>,
+    },
     /// No known version of an image matches.
     NoMatchingTag(NoMatchingTag),
     /// The output of a function is not a list of resources.
@@ -50,6 +62,36 @@ pub enum Failure {
     /// Any other failure.
     Text(String),
 }
+
+/// Something that a function needs and that is not available. Two are equal if their texts are.
+#[derive(Clone, Debug)]
+pub struct Unavailability {
+    text: String,
+    error: Arc<dyn Error + Send + Sync>,
+}
+
+impl Unavailability {
+    pub(crate) fn new(error: impl Into<Arc<dyn Error + Send + Sync>>) -> Unavailability {
+        let error = error.into();
+        Unavailability {
+            text: error_chain(&*error),
+            error,
+        }
+    }
+
+    /// The error of the evaluator.
+    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.error
+    }
+}
+
+impl PartialEq for Unavailability {
+    fn eq(&self, other: &Unavailability) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Unavailability {}
 
 /// How a function ended that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,7 +122,6 @@ pub struct UnreadableFile {
     pub path: String,
     /// The absolute path, by which kpt names it.
     pub absolute: String,
-    /// What is wrong with it.
     pub error: ReadError,
 }
 
@@ -115,8 +156,11 @@ impl Failure {
                 let function = quote(function);
                 format!("function {function} reported {count} error(s) in its results")
             }
-            Failure::NotFound(text)
-            | Failure::Unavailable(text)
+            Failure::Unavailable(unavailability) | Failure::Denied(unavailability) => {
+                unavailability.text.clone()
+            }
+            Failure::Remote { text, .. }
+            | Failure::NotFound(text)
             | Failure::BadOutput(text)
             | Failure::NoItems(text)
             | Failure::Text(text) => text.clone(),
@@ -269,6 +313,9 @@ fn seen_from(directory: &str, path: &str) -> String {
 pub(crate) fn paths_relative(from: &str, to: &str) -> Option<String> {
     if !from.starts_with('/') || !to.starts_with('/') {
         return None;
+    }
+    if from == to {
+        return Some(".".to_owned());
     }
     let (from, to) = (paths::clean(from), paths::clean(to));
     let parts = |path: &str| -> Vec<String> {

@@ -15,6 +15,7 @@ use crate::options::FunctionOptions;
 use crate::pipeline::mutate_list;
 use crate::selection::{Unselected, set_resource_ids};
 use crate::task::TaskContext;
+use crate::unmatched::warn_of_unmatched;
 
 /// A function to call, and which resources it gets.
 pub struct Evaluation<'a> {
@@ -69,7 +70,9 @@ pub fn evaluate(
     let text = |error: kiln_yaml::EditError| Failure::Text(error.to_string());
     set_resource_ids(&mut resources).map_err(text)?;
     let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
-    let taken = select(&roots, &[selector], &[exclusion], options.compat.overlap());
+    let selectors = [selector];
+    let taken = select(&roots, &selectors, &[exclusion], options.compat.overlap());
+    warn_of_unmatched(log, options.compat, function.name(), &selectors, &resources);
     let (mut selected, unselected) = Unselected::split(resources, taken);
     let output = mutate_list(&call, &mut selected, results)?;
     let merged = unselected.merge(output).map_err(text)?;

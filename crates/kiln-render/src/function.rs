@@ -8,7 +8,7 @@ use kiln_krm::results::FunctionResult;
 use kiln_runtime::{FindError, FunctionSpec, Runner, Target};
 use kiln_yaml::{Document, Style};
 
-use crate::error::Failure;
+use crate::error::{Failure, Unavailability};
 use crate::log::{Event, Log};
 use crate::options::{FunctionOptions, RenderCompat};
 
@@ -59,7 +59,6 @@ impl ReadyFunction {
         }
     }
 
-    /// An empty result.
     pub(crate) fn new_result(&self) -> FunctionResult {
         FunctionResult {
             image: self.image.clone(),
@@ -73,6 +72,7 @@ fn find_failure(error: FindError) -> Failure {
     match error {
         FindError::NotFound { .. } => Failure::NotFound(error.to_string()),
         FindError::Refused(error) => Failure::Text(error.to_string()),
+        FindError::Denied(error) => Failure::Denied(Unavailability::new(error)),
     }
 }
 

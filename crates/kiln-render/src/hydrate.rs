@@ -155,14 +155,6 @@ impl PackageTasks<'_> {
             task,
             cancel,
         } = begun;
-        let token = cancel.clone();
-        let user = &self.options.functions.cancel;
-        let _guard = user.on_cancel(move || token.cancel());
-        let context = TaskContext {
-            log,
-            cancel: &cancel,
-            await_turn,
-        };
         let mut state = RenderState::default();
         let read = match task {
             PackageTask::Open {
@@ -183,7 +175,17 @@ impl PackageTasks<'_> {
                 let run = PackageTask::Run(input);
                 return self.queue.postpone(&order, run, sub_packages);
             }
-            Ok((input, _)) => self.run(*input, &context, &mut state),
+            Ok((input, _)) => {
+                let token = cancel.clone();
+                let user = &self.options.functions.cancel;
+                let _guard = user.on_cancel(move || token.cancel());
+                let context = TaskContext {
+                    log,
+                    cancel: &cancel,
+                    await_turn,
+                };
+                self.run(*input, &context, &mut state)
+            }
             Err(error) => Err(error),
         };
         match rendered {
@@ -256,8 +258,8 @@ impl PackageTasks<'_> {
         let mut resources = input.own;
         resources.extend(input.sub_packages.into_iter().flatten());
         let finished = pipeline.run(resources, &input.own_paths, &mut state.progress);
-        let finished =
-            finished.map_err(|stopped| failed(package, stopped.raised, Some(stopped.resources)))?;
+        let finished = finished
+            .map_err(|stopped| failed(package, *stopped.raised, Some(stopped.resources)))?;
         Ok(finished.resources)
     }
 

@@ -8,6 +8,7 @@
 mod attribution;
 mod breadth_first;
 mod call;
+mod call_record;
 mod edited;
 pub mod emptied;
 mod error;
@@ -28,9 +29,11 @@ mod selection;
 mod status;
 mod stray_annotations;
 mod task;
+mod unmatched;
 
+pub use call_record::{CallRecord, TouchedResource, TouchedResources};
 pub use emptied::{Emptied, Inventory, Lost};
-pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, UnreadableFile};
+pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, Unavailability, UnreadableFile};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::resolved_image;
 pub use log::{Event, Log, Silent};

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use kiln_krm::results::FunctionResult;
 
+use crate::call_record::CallRecord;
+
 /// Receives events, in order.
 pub trait Log {
     /// Receives one event.
@@ -20,14 +22,14 @@ pub enum Event {
     },
     /// All functions of a package have run.
     PackageDone,
-    /// A function starts.
     Running {
         /// The image or command line.
         function: String,
         /// The number of resources it gets, if it does not get all.
         resources: Option<usize>,
-        /// The package, if there is one.
         package: Option<String>,
+        /// Whether to log that it is a WebAssembly module.
+        is_module: bool,
     },
     /// A function has succeeded.
     Passed {
@@ -35,8 +37,10 @@ pub enum Event {
         function: String,
         /// How long the call took, reading and writing included.
         elapsed: Duration,
-        /// What it reported.
         result: Box<FunctionResult>,
+        /// The directory of the package, relative to the root; empty if there is none.
+        directory: String,
+        record: Box<CallRecord>,
     },
     /// A function has failed, or its output is invalid.
     Failed {
@@ -44,8 +48,10 @@ pub enum Event {
         function: String,
         /// How long the call took, reading and writing included.
         elapsed: Duration,
-        /// What it reported.
         result: Box<FunctionResult>,
+        /// The directory of the package, relative to the root; empty if there is none.
+        directory: String,
+        record: Box<CallRecord>,
         /// Whether the function itself failed, by its exit code.
         by_exit_code: bool,
     },

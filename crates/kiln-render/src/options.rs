@@ -7,6 +7,8 @@ use kiln_krm::record::UnknownKeys;
 use kiln_krm::selector::Overlap;
 use kiln_runtime::{CancelToken, Deadline, Evaluator, Limits, Network, RunContext};
 
+use crate::call_record::TouchedResources;
+
 /// The compatibility mode: what happens where kiln and kpt differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RenderCompat {
@@ -14,7 +16,6 @@ pub enum RenderCompat {
     /// than an unreadable output.
     #[default]
     Kiln,
-    /// As in kpt.
     Kpt,
 }
 
@@ -42,9 +43,7 @@ pub trait Tags: Sync {
 
 /// How functions are run.
 pub struct FunctionOptions<'a> {
-    /// The compatibility mode.
     pub compat: RenderCompat,
-    /// What runs the functions.
     pub evaluator: &'a dyn Evaluator,
     /// The prefix of short image names.
     pub image_prefix: &'a str,
@@ -54,12 +53,14 @@ pub struct FunctionOptions<'a> {
     pub network: Network,
     /// The time limit of each function.
     pub timeout: Option<Duration>,
-    /// What each function may use.
     pub limits: Limits,
     /// The number of threads that read or restore one list of resources.
     pub threads: NonZeroUsize,
     /// Cancelled when the user interrupts the command.
     pub cancel: CancelToken,
+    pub touched: TouchedResources,
+    /// Whether results have the identities of programs, whose files must be read for that.
+    pub wants_identity: bool,
 }
 
 impl FunctionOptions<'_> {
@@ -69,6 +70,7 @@ impl FunctionOptions<'_> {
             deadline: self.timeout.and_then(Deadline::after),
             limits: self.limits,
             cancel: cancel.clone(),
+            wants_identity: self.wants_identity,
             ..RunContext::default()
         }
     }

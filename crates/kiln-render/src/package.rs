@@ -134,7 +134,7 @@ impl Package {
         let absolute = |path: &str| paths::join(&[&self.path, path]);
         let listed = list_package_files(&own, &list);
         let listed = listed.map_err(|error| {
-            let (path, reason) = parts(&error);
+            let (path, reason) = error.parts();
             Failure::Text(format!(
                 "open {}: {reason}",
                 absolute_of(&self.path, &self.directory, path)
@@ -155,7 +155,7 @@ impl Package {
                     FileError::IsDirectory(_) => {
                         format!("{absolute}: read {absolute}: is a directory")
                     }
-                    error => format!("{absolute}: open {absolute}: {}", parts(error).1),
+                    error => format!("{absolute}: open {absolute}: {}", error.parts().1),
                 })
             })?;
             let outer = self.path_in_root(&file.path);
@@ -188,7 +188,7 @@ impl Package {
                     let path = paths::join(&[root, &directory]);
                     return Err(Raised::Failure(Failure::Text(format!(
                         "failed to read package at {at}: failed to read package {at}: open {path}: {}",
-                        parts(&error).1
+                        error.parts().1
                     ))));
                 }
             };
@@ -250,14 +250,6 @@ fn read_kptfile(
             })
         })?;
     Kptfile::read_with(&bytes, unknown_fields).map_err(failed)
-}
-
-fn parts(error: &FileError) -> (&str, &str) {
-    match error {
-        FileError::NotFound(path) => (path, "no such file or directory"),
-        FileError::IsDirectory(path) => (path, "is a directory"),
-        FileError::Failed { path, reason } => (path, reason),
-    }
 }
 
 /// The absolute path of a file that is named relative to the root package.

@@ -61,6 +61,7 @@ impl Runner for Generator {
             }),
             stderr: Vec::new(),
             elapsed: started.elapsed(),
+            identity: None,
         })
     }
 

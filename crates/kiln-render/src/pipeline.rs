@@ -20,6 +20,7 @@ use crate::options::RenderOptions;
 use crate::package::Package;
 use crate::selection::{Unselected, set_resource_ids};
 use crate::task::TaskContext;
+use crate::unmatched::warn_of_unmatched;
 
 /// The results of the functions that have run.
 pub(crate) struct PipelineProgress {
@@ -55,11 +56,10 @@ impl PipelineProgress {
 
 /// Why a pipeline stopped, and the resources at that moment.
 pub(crate) struct PipelineStopped {
-    pub(crate) raised: Raised,
+    pub(crate) raised: Box<Raised>,
     pub(crate) resources: Vec<Resource>,
 }
 
-/// The output of a pipeline.
 #[derive(Default)]
 pub(crate) struct PipelineOutput {
     pub(crate) resources: Vec<Resource>,
@@ -104,21 +104,21 @@ impl PipelineRun<'_> {
                     ..PipelineOutput::default()
                 }),
                 Err(error) => Err(PipelineStopped {
-                    raised: Failure::NotKrm(Box::new(error)).into(),
+                    raised: Box::new(Failure::NotKrm(Box::new(error)).into()),
                     resources: input,
                 }),
             };
         };
         if let Err(invalid) = pipeline.check_config_paths(own_paths.iter().map(String::as_str)) {
             return Err(PipelineStopped {
-                raised: Failure::PipelineAtRun(invalid).into(),
+                raised: Box::new(Failure::PipelineAtRun(invalid).into()),
                 resources: input,
             });
         }
         let traced = |kind, index, failure, resources| {
             let trace = Trace::new("pipeline.run", &package.path, Raised::Failure(failure));
             PipelineStopped {
-                raised: trace.at(FunctionPlace { kind, index }).into(),
+                raised: Box::new(trace.at(FunctionPlace { kind, index }).into()),
                 resources,
             }
         };
@@ -220,6 +220,7 @@ impl PipelineRun<'_> {
             return Err((Failure::Text(error.to_string()), resources));
         }
         let config_index = self.find_config(function, &resources);
+        self.warn_of_unmatched(function, ready, &resources);
         let chosen = self.choose(&resources, function);
         let (mut selected, unselected) = Unselected::split(resources, chosen);
         let config = match config_index {
@@ -288,6 +289,7 @@ impl PipelineRun<'_> {
             let config = self.find_config(function, input);
             let config = config.and_then(|index| input.get(index));
             let config = config.map(Resource::document).or(ready.config.as_ref());
+            self.warn_of_unmatched(function, &ready, input);
             let chosen = self.choose(input, function).into_iter();
             let chosen = chosen.filter_map(|index| input.get(index));
             let mut selected: Vec<Resource> = chosen.cloned().collect();
@@ -311,6 +313,17 @@ impl PipelineRun<'_> {
         let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
         let overlap = self.options.functions.compat.overlap();
         select(&roots, &function.selectors, &function.exclusions, overlap)
+    }
+
+    fn warn_of_unmatched(
+        &self,
+        function: &Function,
+        ready: &ReadyFunction,
+        resources: &[Resource],
+    ) {
+        let compat = self.options.functions.compat;
+        let selectors = &function.selectors;
+        warn_of_unmatched(self.context.log, compat, ready.name(), selectors, resources);
     }
 
     /// The index of a function's configuration as earlier functions left it, if it still exists.

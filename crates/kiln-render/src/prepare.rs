@@ -1,11 +1,12 @@
 //! Resolving the functions of a pipeline, before any of them runs.
 
 use kiln_krm::kptfile::{Function, Step};
-use kiln_runtime::Target;
+use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::Document;
 
 use crate::error::Failure;
 use crate::function::{ReadyFunction, config_map, resolve_image};
+use crate::options::RenderCompat;
 use crate::pipeline::PipelineRun;
 
 impl PipelineRun<'_> {
@@ -25,7 +26,7 @@ impl PipelineRun<'_> {
             };
             (Box::new(step), failure)
         };
-        if !function.exec.is_empty() && !self.options.allow_exec {
+        if !function.exec.is_empty() && !self.options.allow_exec && !self.is_module(function) {
             return Err(failed(function.image.clone(), Failure::ExecNotAllowed));
         }
         let config = self
@@ -44,6 +45,18 @@ impl PipelineRun<'_> {
         };
         ReadyFunction::find(target, Vec::new(), config, options)
             .map_err(|failure| failed(image, failure))
+    }
+
+    /// Whether a program is a WebAssembly module, which may always run. kpt allows none.
+    fn is_module(&self, function: &Function) -> bool {
+        let options = &self.options.functions;
+        let target = Target::Exec(function.exec.clone());
+        options.compat == RenderCompat::Kiln
+            && function.image.is_empty()
+            && options
+                .evaluator
+                .find(&FunctionSpec::new(target))
+                .is_ok_and(|found| found.into_runner().is_module())
     }
 
     /// The configuration as it is in the package's files, before any function has changed it.

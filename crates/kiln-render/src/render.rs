@@ -8,7 +8,7 @@ use kiln_krm::package::{
     Bytes, EmptiedFiles, FileChange, FileSource, ReadSet, WriteError, WriteOptions, plan_write,
 };
 use kiln_krm::results::FunctionResultList;
-use kiln_krm::{Dialect, Resource, paths};
+use kiln_krm::{Dialect, Resource, meta, paths};
 
 use crate::attribution::attribute;
 use crate::breadth_first;
@@ -22,17 +22,13 @@ use crate::status::RenderOutcome;
 
 /// The result of a render. It exists after a failure too, because results and status report the failure.
 pub struct Rendered {
-    /// What to print.
     pub report: RenderReport,
-    /// What to write.
     pub output: RenderOutput,
 }
 
 /// How a render went.
 pub struct RenderReport {
-    /// Why it failed.
     pub error: Option<RenderError>,
-    /// The results of all functions.
     pub results: FunctionResultList,
     /// The number of functions that succeeded.
     pub functions: usize,
@@ -67,6 +63,7 @@ struct StatusUpdate {
     outcome: RenderOutcome,
     compat: RenderCompat,
     root: String,
+    is_written: bool,
 }
 
 /// Renders the package at the root of `files`. After an error not even its status can be written.
@@ -111,6 +108,7 @@ pub fn render(
                 outcome,
                 compat: options.functions.compat,
                 root: options.root.to_owned(),
+                is_written: true,
             },
         },
         report: RenderReport {
@@ -129,16 +127,22 @@ fn finish(
     options: &RenderOptions<'_>,
 ) -> Result<Vec<Resource>, String> {
     for resource in &mut resources {
-        if resource.meta().is_missing {
+        let package = resource.annotation(PACKAGE_PATH);
+        // What has an annotation has metadata.
+        if package.is_none() && resource.meta().is_missing {
             return Err(paths::PathError::NoMetadata.to_string());
         }
-        let package = resource.annotation(PACKAGE_PATH).unwrap_or_default();
-        let path = resource.file_place().0;
-        let path = from_root(options.root, package, path)?;
-        for key in [PATH, LEGACY_PATH] {
-            resource
-                .set_annotation(key, &path)
-                .map_err(|error| error.to_string())?;
+        let keys = [PATH, LEGACY_PATH];
+        let given = meta::several_annotations(resource.root(), keys);
+        let [path, legacy_path] = given;
+        let path = path.or(legacy_path).unwrap_or_default();
+        let path = from_root(options.root, package.unwrap_or_default(), path)?;
+        if given != [Some(path.as_str()); 2] {
+            for key in keys {
+                resource
+                    .set_annotation(key, &path)
+                    .map_err(|error| error.to_string())?;
+            }
         }
         resource
             .remove_annotation(PACKAGE_PATH)
@@ -170,6 +174,17 @@ fn from_root(root: &str, package: &str, path: &str) -> Result<String, String> {
 }
 
 impl RenderOutput {
+    /// The same without the status, so that the Kptfile changes only if functions change it.
+    pub fn without_status(self) -> RenderOutput {
+        RenderOutput {
+            status: StatusUpdate {
+                is_written: false,
+                ..self.status
+            },
+            ..self
+        }
+    }
+
     /// Plans the changes; `files` is what was rendered. If the resources cannot be written, neither is the status.
     pub fn plan(self, files: &dyn FileSource) -> Result<RenderPlan, WriteError> {
         let status = self.status;
@@ -213,6 +228,9 @@ impl RenderPlan {
 
 impl StatusUpdate {
     fn add_to(&self, changes: &mut Vec<FileChange>, files: &dyn FileSource) {
+        if !self.is_written {
+            return;
+        }
         let kptfile = files.read(FILE_NAME).ok();
         self.outcome.add_to(changes, kptfile, self.compat);
     }

@@ -29,7 +29,6 @@ pub enum RestoreError {
     /// A tree has an unexpected shape.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The order cannot be restored.
     #[error(transparent)]
     Order(#[from] SyncOrderError),
 }
@@ -144,6 +143,12 @@ pub(crate) fn restore(
     Ok(restored)
 }
 
+/// All inputs, unchanged.
+pub(crate) fn keep_all(inputs: &mut [Resource]) -> Result<Vec<Returned>, RestoreError> {
+    inputs.iter_mut().try_for_each(remove_ids)?;
+    Ok((0..inputs.len()).map(Returned::Kept).collect())
+}
+
 /// What is needed to restore one output.
 struct Restorer<'a> {
     inputs: &'a [Resource],
@@ -206,9 +211,7 @@ impl Restorer<'_> {
 }
 
 fn remove_ids(resource: &mut Resource) -> Result<(), EditError> {
-    resource.remove_annotation(ID)?;
-    resource.remove_annotation(LEGACY_ID)?;
-    Ok(())
+    resource.remove_annotations(&[ID, LEGACY_ID])
 }
 
 /// The index of the input with this id. Ids that are written differently than assigned do not count.

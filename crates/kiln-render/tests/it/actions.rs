@@ -203,6 +203,7 @@ impl Runner for Acting {
             output,
             stderr: if is_failure { b"why".to_vec() } else { vec![] },
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 

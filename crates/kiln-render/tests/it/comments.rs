@@ -60,6 +60,7 @@ impl Runner for Function {
             output,
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }

@@ -58,6 +58,7 @@ impl Runner for Script {
             output: Output::Wire(input.wire().to_owned().into()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 

@@ -9,7 +9,7 @@ use kiln_krm::package::{FileAction, MemoryFiles};
 use kiln_krm::record::UnknownKeys;
 use kiln_render::{
     Builtins, Event, FunctionOptions, Jobs, Log, RenderCompat, RenderOptions, RenderReport, Tags,
-    render,
+    TouchedResources, render,
 };
 use kiln_runtime::{
     CancelToken, Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Limits, Network,
@@ -30,6 +30,7 @@ impl Runner for Closure {
             output: Output::Wire(answer.into()),
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }
@@ -159,6 +160,8 @@ impl RenderSetup<'_> {
                 limits: Limits::default(),
                 threads: self.jobs.count,
                 cancel: self.cancel.clone(),
+                touched: TouchedResources::Record,
+                wants_identity: false,
             },
             root: "/w/root",
             working_directory: "/w/root",
