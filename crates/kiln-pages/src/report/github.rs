@@ -1,0 +1,57 @@
+//! Problems as workflow commands, which GitHub shows beside the lines of a change.
+
+use std::fmt::Write;
+
+use super::model::{ReportModel, ReportProblem};
+
+/// GitHub shows ten annotations of each kind for a step and drops the rest, so more would only fill the log.
+const MOST_ANNOTATIONS: usize = 50;
+
+/// One line per problem.
+pub fn annotations(model: &ReportModel) -> String {
+    let mut out = String::new();
+    for problem in model.problems.iter().take(MOST_ANNOTATIONS) {
+        let step = problem.step.and_then(|step| model.steps.get(step));
+        let title = step.map_or("kiln", |step| &step.function);
+        let _ = writeln!(out, "{}", annotation(problem, title, &model.directory));
+    }
+    out
+}
+
+/// A problem as a workflow command. `directory` is that of the package, from where the workflow runs.
+pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> String {
+    let command = match problem.severity.as_str() {
+        "error" => "error",
+        _ => "warning",
+    };
+    let mut properties = Vec::new();
+    if let Some(file) = &problem.file {
+        properties.push(format!("file={}", property(&in_directory(directory, file))));
+    }
+    for (name, number) in [("line", problem.line), ("col", problem.column)] {
+        properties.extend(number.map(|number| format!("{name}={number}")));
+    }
+    properties.push(format!("title={}", property(title)));
+    let mut message = problem.message.clone();
+    if let Some(hint) = &problem.hint {
+        message = format!("{message}\n{hint}");
+    }
+    format!("::{command} {}::{}", properties.join(","), data(&message))
+}
+
+/// The path of a file of the package, from where the command ran.
+pub(super) fn in_directory(directory: &str, file: &str) -> String {
+    match directory.trim_end_matches('/') {
+        "" | "." => file.to_owned(),
+        directory => format!("{}/{file}", directory.trim_start_matches("./")),
+    }
+}
+
+fn data(text: &str) -> String {
+    let text = text.replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,116 @@
+//! The report as one self-contained HTML page: no script runs, nothing is loaded from elsewhere, and it can be printed.
+
+mod changes;
+mod pipeline;
+mod sections;
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::model::{ReportModel, Verdict};
+use crate::parts::{duration_text, tile};
+use crate::raw;
+
+/// The whole page.
+pub(super) fn page(model: &ReportModel) -> String {
+    let title = format!("{}: {}", model.package, model.headline());
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                // No request leaves the page, whatever a function managed to put into a text.
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+                title { (title) }
+                (raw::style())
+            }
+            body {
+                (header(model))
+                (nav(model))
+                main {
+                    (sections::problems(model))
+                    (changes::section(model))
+                    (sections::review(model))
+                    (pipeline::section(model))
+                    (pipeline::time_section(model))
+                    (sections::resources(model))
+                    (sections::messages(model))
+                    (sections::environment(model))
+                }
+                (raw::data(model))
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn header(model: &ReportModel) -> Markup {
+    let lines = model.lines();
+    let resources: usize = model.resources.len();
+    html! {
+        header class=(verdict_class(model.verdict)) {
+            h1 { (model.headline()) }
+            p {
+                "Package " strong { (model.package) } ", " code { (model.directory) } ", "
+                time datetime=(model.started) { (model.started) }
+            }
+            dl.tiles {
+                (tile("functions", &model.steps.len().to_string()))
+                (tile("packages", &model.packages().len().to_string()))
+                (tile("resources changed", &resources.to_string()))
+                (tile("files changed", &model.files.len().to_string()))
+                (tile("lines", &format!("+{} −{}", lines.added, lines.removed)))
+                (tile("errors", &model.count("error").to_string()))
+                (tile("warnings", &model.count("warning").to_string()))
+                (tile("time", &duration_text(model.duration_us)))
+            }
+            @for note in &model.notes {
+                p.note { (note) }
+            }
+        }
+    }
+}
+
+fn nav(model: &ReportModel) -> Markup {
+    let sections = [
+        ("problems", "Problems", model.problems.len()),
+        ("changes", "Changes", model.files.len()),
+        ("review", "Review", model.review.len()),
+        ("pipeline", "Pipeline", model.steps.len()),
+        ("time", "Time", model.steps.len() + model.phases.len()),
+        ("resources", "Resources", model.resources.len()),
+        ("messages", "Messages", sections::message_count(model)),
+    ];
+    html! {
+        nav aria-label="Sections" {
+            @for (id, name, count) in sections {
+                @if count > 0 {
+                    a href={ "#" (id) } { (name) " " span.count { (count) } }
+                }
+            }
+            a href="#environment" { "Environment" }
+        }
+    }
+}
+
+fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Differs => "differs",
+    }
+}
+
+/// The anchor of a file: its path, in characters that are valid in addresses.
+fn file_anchor(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
+    let mut anchor = String::from("file-");
+    for character in path.chars() {
+        match is_plain(character) {
+            true => anchor.push(character),
+            false => anchor.push_str(&format!("~{:x}", u32::from(character))),
+        }
+    }
+    anchor
+}

@@ -1,0 +1,138 @@
+//! Markdown for the job summary of CI systems: the outcome, problems, steps and changed files.
+
+use std::fmt::Write;
+
+use super::model::{ReportModel, ReportProblem, StepStatus, Verdict};
+use crate::parts::duration_text;
+
+/// Job summaries are limited to 1 MiB; a summary is also read by people.
+const MOST_ROWS: usize = 100;
+
+pub(super) fn write(model: &ReportModel) -> String {
+    let mut out = String::new();
+    let mark = match model.verdict {
+        Verdict::Passed => "✅",
+        Verdict::Failed => "❌",
+        Verdict::Differs => "⚠️",
+    };
+    let _ = writeln!(
+        out,
+        "## {mark} {}: {}\n",
+        escape(&model.package),
+        escape(&model.headline())
+    );
+    let lines = model.lines();
+    let _ = writeln!(
+        out,
+        "{} functions, {} files changed (+{} −{}), {} errors, {} warnings, {}.\n",
+        model.steps.len(),
+        model.files.len(),
+        lines.added,
+        lines.removed,
+        model.count("error"),
+        model.count("warning"),
+        duration_text(model.duration_us)
+    );
+    problems(&mut out, model);
+    steps(&mut out, model);
+    files(&mut out, model);
+    for note in &model.notes {
+        let _ = writeln!(out, "_{}_\n", escape(note));
+    }
+    out
+}
+
+fn problems(out: &mut String, model: &ReportModel) {
+    if model.problems.is_empty() {
+        return;
+    }
+    out.push_str("### Problems\n\n");
+    for problem in model.problems.iter().take(MOST_ROWS) {
+        let place = place(problem).map_or(String::new(), |place| format!("{place}: "));
+        let _ = writeln!(
+            out,
+            "- **{}** {place}{}",
+            problem.severity,
+            escape(&problem.message)
+        );
+        if let Some(hint) = &problem.hint {
+            let _ = writeln!(out, "  - {}", escape(hint));
+        }
+    }
+    rest(out, model.problems.len());
+    out.push('\n');
+}
+
+fn steps(out: &mut String, model: &ReportModel) {
+    if model.steps.is_empty() {
+        return;
+    }
+    out.push_str(
+        "### Pipeline\n\n| | package | function | changed | time |\n|---|---|---|---:|---:|\n",
+    );
+    for step in model.steps.iter().take(MOST_ROWS) {
+        let status = match step.status {
+            StepStatus::Passed => "passed",
+            StepStatus::Failed => "**failed**",
+        };
+        let _ = writeln!(
+            out,
+            "| {status} | {} | {} | {} of {} | {} |",
+            escape(&step.package),
+            escape(&step.function),
+            step.touched.len(),
+            step.resources_in,
+            duration_text(step.duration_us)
+        );
+    }
+    rest(out, model.steps.len());
+    out.push('\n');
+}
+
+fn files(out: &mut String, model: &ReportModel) {
+    if model.files.is_empty() {
+        return;
+    }
+    out.push_str("### Changed files\n\n| file | added | removed |\n|---|---:|---:|\n");
+    for file in model.files.iter().take(MOST_ROWS) {
+        let lines = file.lines;
+        let path = escape(&file.path);
+        let _ = writeln!(out, "| {path} | {} | {} |", lines.added, lines.removed);
+    }
+    rest(out, model.files.len());
+    out.push('\n');
+}
+
+fn rest(out: &mut String, count: usize) {
+    if let Some(more) = count.checked_sub(MOST_ROWS).filter(|more| *more > 0) {
+        let _ = writeln!(out, "\n… and {more} more.");
+    }
+}
+
+/// `file:line` of a problem.
+fn place(problem: &ReportProblem) -> Option<String> {
+    let file = escape(problem.file.as_ref()?);
+    Some(match problem.line {
+        Some(line) => format!("{file}:{line}"),
+        None => file,
+    })
+}
+
+/// Text without a meaning for Markdown or HTML, on one line.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '@' => {
+                out.push('\\');
+                out.push(character);
+            }
+            '\n' => out.push(' '),
+            character => out.push(character),
+        }
+    }
+    out
+}

@@ -1,0 +1,26 @@
+//! The report of one run of functions on a package.
+
+mod build;
+mod format;
+mod github;
+mod html;
+mod junit;
+mod lines;
+mod markdown;
+mod model;
+mod review;
+mod sarif;
+mod secrets;
+mod trace_events;
+mod visible;
+
+pub use build::{ChangedFile, ReportInput, StepInput, TouchedResource, build};
+pub(crate) use format::json_text;
+pub use format::{ReportFormat, UnknownFormat};
+pub use github::{annotation, annotations};
+pub use lines::find_line;
+pub use model::{
+    FileReport, LineCounts, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
+    ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind, StepReport, StepStatus,
+    Verdict,
+};

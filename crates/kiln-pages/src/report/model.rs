@@ -1,0 +1,286 @@
+//! The model of a report. It is what `--report-data` writes as JSON, and all that the other formats see.
+//!
+//! The JSON is an interface: fields are added, never renamed or given another meaning, without a new [`MODEL_VERSION`].
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON.
+pub const MODEL_VERSION: u32 = 1;
+
+/// One run of functions on a package.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportModel {
+    /// [`MODEL_VERSION`] of the program that wrote it.
+    pub version: u32,
+    /// Name and version of the program.
+    pub tool: String,
+    /// Operating system and processor.
+    pub platform: String,
+    /// The command line, one element per argument.
+    pub command: Vec<String>,
+    pub action: ReportAction,
+    /// The name of the package.
+    pub package: String,
+    /// The directory of the package as the user named it.
+    pub directory: String,
+    /// When the run began, as RFC 3339.
+    pub started: String,
+    pub duration_us: u64,
+    pub verdict: Verdict,
+    /// What failed and what functions complained about, errors first.
+    pub problems: Vec<ReportProblem>,
+    /// The functions that ran, in order.
+    pub steps: Vec<StepReport>,
+    /// The time that is not spent in functions.
+    pub phases: Vec<PhaseTime>,
+    /// The files that changed or would change.
+    pub files: Vec<FileReport>,
+    /// The resources that a step or a file change touched.
+    pub resources: Vec<ResourceReport>,
+    /// Changes that a reviewer should look at.
+    pub review: Vec<ReviewNote>,
+    /// What the report leaves out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What the command did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportAction {
+    Render,
+    Eval,
+    Check,
+    DryRun,
+}
+
+/// How the run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Passed,
+    Failed,
+    /// `--check` found files that rendering would change.
+    Differs,
+}
+
+/// Something that the user should look at.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportProblem {
+    /// `error` or `warning`.
+    pub severity: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The index of the step that reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<usize>,
+}
+
+/// One call of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepReport {
+    /// The package whose pipeline it belongs to; empty for `eval`.
+    pub package: String,
+    /// The image or command line.
+    pub function: String,
+    pub kind: StepKind,
+    /// What exactly ran, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    pub status: StepStatus,
+    /// Since the run began.
+    pub start_us: u64,
+    pub duration_us: u64,
+    pub resources_in: usize,
+    pub resources_out: usize,
+    /// Indices of [`ReportModel::resources`].
+    pub touched: Vec<usize>,
+    pub exit_code: i64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    pub results: Vec<ResultReport>,
+}
+
+/// The role of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepKind {
+    Mutator,
+    Validator,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepStatus {
+    Passed,
+    Failed,
+}
+
+/// Something that a function reported.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResultReport {
+    /// `error`, `warning` or `info`.
+    pub severity: String,
+    pub message: String,
+    /// `Kind namespace/name`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub resource: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub current_value: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub proposed_value: String,
+}
+
+/// A part of the run that is not a function.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseTime {
+    pub name: String,
+    pub start_us: u64,
+    pub duration_us: u64,
+}
+
+/// A file that changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// Relative to the package.
+    pub path: String,
+    pub change: ReportChange,
+    pub lines: LineCounts,
+    /// A unified diff without its header; empty if it was left out.
+    pub diff: String,
+}
+
+/// How many lines a diff adds and removes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineCounts {
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// What happened to a file or a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportChange {
+    Added,
+    Changed,
+    Deleted,
+    /// A step changed it, and the files are as before.
+    Unchanged,
+}
+
+/// A resource, with what happened to it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceReport {
+    pub api_version: String,
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    /// Relative to the root package.
+    pub file: String,
+    pub change: ReportChange,
+    /// Indices of the steps that changed it, in order.
+    pub steps: Vec<usize>,
+}
+
+/// A change that deserves a look.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewNote {
+    /// `image`, `replicas`, `rbac`, `network`, `quantity`, `added` or `deleted`.
+    pub topic: String,
+    /// `Kind namespace/name`.
+    pub resource: String,
+    pub file: String,
+    pub field: String,
+    pub before: String,
+    pub after: String,
+}
+
+impl ReportModel {
+    /// The number of results with this severity.
+    pub fn count(&self, severity: &str) -> usize {
+        let results = self.steps.iter().flat_map(|step| &step.results);
+        results.filter(|item| item.severity == severity).count()
+    }
+
+    /// The packages with a step, in order.
+    pub fn packages(&self) -> Vec<&str> {
+        let mut packages: Vec<&str> = Vec::new();
+        for step in &self.steps {
+            if !packages.contains(&step.package.as_str()) {
+                packages.push(&step.package);
+            }
+        }
+        packages
+    }
+
+    /// The lines of all diffs.
+    pub fn lines(&self) -> LineCounts {
+        let sum = |lines: LineCounts, file: &FileReport| LineCounts {
+            added: lines.added + file.lines.added,
+            removed: lines.removed + file.lines.removed,
+        };
+        self.files.iter().fold(LineCounts::default(), sum)
+    }
+
+    /// One sentence about the outcome.
+    pub fn headline(&self) -> String {
+        let files = match self.files.len() {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        match (self.verdict, self.action) {
+            (Verdict::Failed, _) => {
+                let failed = self
+                    .steps
+                    .iter()
+                    .find(|step| step.status == StepStatus::Failed);
+                match failed {
+                    Some(step) => format!("Failed: {}", step.function),
+                    None => "Failed".to_owned(),
+                }
+            }
+            (Verdict::Differs, _) => format!("Differs: rendering would change {files}"),
+            (Verdict::Passed, _) if self.files.is_empty() => "Passed: no changes".to_owned(),
+            (Verdict::Passed, ReportAction::DryRun) => format!("Passed: would change {files}"),
+            (Verdict::Passed, _) => format!("Passed: changed {files}"),
+        }
+    }
+}
+
+impl ResourceReport {
+    /// `Kind namespace/name`.
+    pub fn title(&self) -> String {
+        resource_title(&self.kind, &self.namespace, &self.name)
+    }
+}
+
+/// `Kind namespace/name`, or `Kind name` without a namespace.
+pub(super) fn resource_title(kind: &str, namespace: &str, name: &str) -> String {
+    match namespace {
+        "" => format!("{kind} {name}"),
+        namespace => format!("{kind} {namespace}/{name}"),
+    }
+}

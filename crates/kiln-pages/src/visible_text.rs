@@ -1,0 +1,81 @@
+//! Makes every text of a page visible: names and messages come from packages, callers and functions, and must not hide anything
+//! from a reader or break a format.
+
+use std::fmt;
+
+use maud::Render;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A text with escapes in place of characters that are not shown or change the direction of text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub struct VisibleText(String);
+
+impl VisibleText {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for VisibleText {
+    fn from(text: &str) -> VisibleText {
+        VisibleText(match text.contains(is_hidden) {
+            true => escaped(text),
+            false => text.to_owned(),
+        })
+    }
+}
+
+impl From<String> for VisibleText {
+    fn from(text: String) -> VisibleText {
+        match text.contains(is_hidden) {
+            true => VisibleText(escaped(&text)),
+            false => VisibleText(text),
+        }
+    }
+}
+
+impl fmt::Display for VisibleText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Render for VisibleText {
+    fn render_to(&self, buffer: &mut String) {
+        self.0.render_to(buffer);
+    }
+}
+
+/// Makes all texts of a JSON value visible. Models have a few levels, so recursion is bounded.
+pub(crate) fn escape_texts(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(is_hidden) => *text = escaped(text),
+        Value::Array(items) => items.iter_mut().for_each(escape_texts),
+        Value::Object(fields) => fields.values_mut().for_each(escape_texts),
+        _ => {}
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_hidden(character) {
+            true => out.extend(character.escape_unicode()),
+            false => out.push(character),
+        }
+    }
+    out
+}
+
+/// Control characters except line breaks and tabs, marks of direction, and characters without a width.
+fn is_hidden(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        '\u{fffe}' | '\u{ffff}' => true,
+        character => character.is_control(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Names and messages come from packages and functions. None of them may become markup or leave its format.
+
+use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, build};
+
+use crate::page::{check_structure, parse, selector};
+use crate::sample::{DEPLOYMENT, changed, input, set_image, validate};
+
+const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "\" onload=\"alert(1)",
+    "</script><img src=x onerror=alert(1)>",
+    "]]><x>&amp;",
+    "\u{202e}evil\u{0}\u{7}",
+    "a|b`c`\n# heading\n\n[x](https://example.org)",
+    "::error file=x::y",
+    "../../etc/passwd?x#y z",
+];
+
+fn hostile_run(name: &str) -> ReportModel {
+    let mut step = set_image();
+    step.function = name.to_owned();
+    step.package = name.to_owned();
+    step.touched[0].id.name = name.to_owned();
+    step.touched[0].file = name.to_owned();
+    let mut failed = validate();
+    failed.function = name.to_owned();
+    failed.result.stderr = name.to_owned();
+    failed.result.results[0].message = name.to_owned();
+    failed.result.results[0].file.as_mut().unwrap().path = name.to_owned();
+    let new = format!("{DEPLOYMENT}  # {name}\n");
+    build(ReportInput {
+        package: name.to_owned(),
+        directory: name.to_owned(),
+        command: vec![name.to_owned()],
+        steps: vec![step, failed],
+        files: vec![changed(name, DEPLOYMENT, &new), changed("b.yaml", "", name)],
+        ..input()
+    })
+}
+
+#[test]
+fn hostile_names_are_only_text() {
+    for name in HOSTILE {
+        let model = hostile_run(name);
+        check_structure(&model);
+        let page = parse(&model);
+        assert_eq!(
+            page.select(&selector("img, iframe, object, embed, link"))
+                .count(),
+            0
+        );
+    }
+}
+
+#[test]
+fn hidden_characters_are_shown() {
+    let model = hostile_run("\u{202e}evil\u{0}\u{7}");
+    assert_eq!(model.package, "\\u{202e}evil\\u{0}\\u{7}");
+}
+
+#[test]
+fn xml_and_json_stay_valid() {
+    for name in HOSTILE {
+        let model = hostile_run(name);
+        for format in [
+            ReportFormat::Sarif,
+            ReportFormat::TraceEvents,
+            ReportFormat::Data,
+        ] {
+            serde_json::from_str::<serde_json::Value>(&format.write(&model)).unwrap();
+        }
+        let xml = ReportFormat::Junit.write(&model);
+        assert!(!xml.contains("<x>") && !xml.contains("<script") && !xml.contains('\u{0}'));
+    }
+}
+
+#[test]
+fn markdown_has_no_links_and_no_html() {
+    for name in HOSTILE {
+        let text = ReportFormat::Markdown.write(&hostile_run(name));
+        assert!(
+            !text.contains("<script") && !text.contains("<img"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("\n# heading") && !text.contains(" [x]("),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn long_names_and_many_rows_are_bounded() {
+    let mut step = set_image();
+    step.function = "x".repeat(10_000);
+    let steps = std::iter::repeat_with(|| {
+        let mut step = set_image();
+        step.function = "x".repeat(1_000);
+        step
+    });
+    let model = build(ReportInput {
+        steps: steps.take(2_000).collect(),
+        ..input()
+    });
+    let markdown = ReportFormat::Markdown.write(&model);
+    assert!(markdown.len() < 1 << 20, "{} bytes", markdown.len());
+    assert!(markdown.contains("… and 1900 more."));
+}

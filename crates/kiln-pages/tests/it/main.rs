@@ -1,0 +1,13 @@
+//! Tests of reports and of the status page: golden files, the structure of pages, hostile names and secrets.
+
+mod github;
+mod golden;
+mod hostile;
+mod lines;
+mod model;
+mod page;
+mod sample;
+mod secrets;
+mod status;
+mod status_sample;
+mod texts;

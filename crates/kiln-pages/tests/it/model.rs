@@ -1,0 +1,150 @@
+//! The model: what is derived from the facts of a command.
+
+use kiln_pages::report::{
+    MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel, Verdict,
+    build,
+};
+
+use crate::sample::{DEPLOYMENT, changed, failed_run, input, set_image};
+
+#[test]
+fn json_is_the_model() {
+    let model = failed_run();
+    let json = ReportFormat::Data.write(&model);
+    let read: ReportModel = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, model);
+    assert_eq!(read.version, MODEL_VERSION);
+}
+
+#[test]
+fn results_get_the_line_of_their_field() {
+    let model = failed_run();
+    let problem = &model.problems[0];
+    assert_eq!(problem.file.as_deref(), Some("app/deployment.yaml"));
+    assert_eq!(problem.line, Some(7));
+    assert_eq!(problem.hint.as_deref(), Some("set spec.replicas to 2"));
+    assert_eq!(problem.step, Some(1));
+}
+
+#[test]
+fn results_about_unchanged_files_have_lines() {
+    let read = |path: &str| (path == "app/deployment.yaml").then(|| DEPLOYMENT.into());
+    let model = build(ReportInput {
+        steps: vec![crate::sample::validate()],
+        read: &read,
+        ..input()
+    });
+    assert_eq!(model.problems[0].line, Some(7));
+}
+
+#[test]
+fn reviewers_see_risky_changes() {
+    let notes: Vec<(String, String, String)> = failed_run()
+        .review
+        .into_iter()
+        .map(|note| (note.topic, note.before, note.after))
+        .collect();
+    let note = |topic: &str, before: &str, after: &str| {
+        (topic.to_owned(), before.to_owned(), after.to_owned())
+    };
+    let expected = [
+        note("replicas", "1", "3"),
+        note("image", "web:1.0", "web:1.1"),
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn reviewers_see_resources_that_come_and_go() {
+    let renamed = DEPLOYMENT.replace("name: web\n  namespace", "name: shop\n  namespace");
+    let model = build(ReportInput {
+        files: vec![changed("a.yaml", DEPLOYMENT, &renamed)],
+        ..input()
+    });
+    let topics: Vec<(&str, &str)> = model
+        .review
+        .iter()
+        .map(|note| (note.topic.as_str(), note.resource.as_str()))
+        .collect();
+    let expected = [
+        ("added", "Deployment shop/shop"),
+        ("deleted", "Deployment shop/web"),
+    ];
+    assert_eq!(topics, expected);
+}
+
+#[test]
+fn a_resource_lists_all_steps_that_changed_it() {
+    let mut moved = set_image();
+    moved.touched[0].id.namespace = "prod".to_owned();
+    let model = build(ReportInput {
+        steps: vec![set_image(), moved],
+        files: vec![changed("app/deployment.yaml", DEPLOYMENT, "")],
+        ..input()
+    });
+    let [resource] = &model.resources[..] else {
+        panic!("{:?}", model.resources);
+    };
+    assert_eq!(resource.steps, [0, 1]);
+    assert_eq!(resource.title(), "Deployment prod/web");
+    assert_eq!(resource.change, ReportChange::Deleted);
+}
+
+#[test]
+fn a_function_that_fails_without_results_is_a_problem() {
+    let mut step = crate::sample::validate();
+    step.result.results.clear();
+    step.result.stderr = "starting\npanic: no such field\n\n".to_owned();
+    let model = build(ReportInput {
+        steps: vec![step],
+        ..input()
+    });
+    assert_eq!(
+        model.problems[0].message,
+        "exit code 1: panic: no such field"
+    );
+}
+
+#[test]
+fn headlines() {
+    let with = |verdict, action, files: usize| {
+        let files = (0..files).map(|index| changed(&format!("{index}.yaml"), "a: 1\n", "a: 2\n"));
+        build(ReportInput {
+            verdict,
+            action,
+            files: files.collect(),
+            ..input()
+        })
+        .headline()
+    };
+    assert_eq!(
+        with(Verdict::Passed, ReportAction::Render, 0),
+        "Passed: no changes"
+    );
+    assert_eq!(
+        with(Verdict::Passed, ReportAction::Render, 2),
+        "Passed: changed 2 files"
+    );
+    assert_eq!(
+        with(Verdict::Passed, ReportAction::DryRun, 1),
+        "Passed: would change 1 file"
+    );
+    let differs = with(Verdict::Differs, ReportAction::Check, 1);
+    assert_eq!(differs, "Differs: rendering would change 1 file");
+    assert_eq!(failed_run().headline(), "Failed: limits:v1");
+}
+
+#[test]
+fn huge_diffs_are_left_out_and_counted() {
+    let line = |text: &str| format!("{text}: {}\n", "x".repeat(8_000)).repeat(900);
+    let model = build(ReportInput {
+        files: vec![
+            changed("huge.yaml", &line("aaaa"), &line("bbbb")),
+            changed("small.yaml", "a: 1\n", "a: 2\n"),
+        ],
+        ..input()
+    });
+    assert_eq!(model.files[0].diff, "");
+    assert_ne!(model.files[1].diff, "");
+    assert!(model.notes[0].starts_with("The diffs of 1 file(s) are left out"));
+}
