@@ -7,20 +7,24 @@
 //! Nothing here can fail or delay a call: metrics are counters in memory, and spans wait in a bounded queue for their own
 //! thread. Deliberately absent: metrics and logs over OTLP.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
+mod build_info;
 mod level;
 mod log;
 
 #[cfg(feature = "exporters")]
+mod call_history;
+#[cfg(feature = "exporters")]
 mod exporters;
+#[cfg(feature = "exporters")]
+mod image_labels;
 #[cfg(feature = "exporters")]
 mod metrics;
 #[cfg(feature = "exporters")]
 mod observer;
+#[cfg(feature = "exporters")]
+mod page_server;
+#[cfg(feature = "exporters")]
+mod process_usage;
 #[cfg(feature = "exporters")]
 mod traces;
 
@@ -29,10 +33,20 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 
+pub use build_info::{BuildInfo, BuiltIn};
+#[cfg(feature = "exporters")]
+pub use call_history::{
+    CallHistory, CallWindow, EndedCall, FailedCall, FailureMessages, FunctionCalls,
+    HistorySnapshot, LaneLoad, TimeBucket, UnfinishedCall,
+};
 #[cfg(feature = "exporters")]
 pub use exporters::{Exporters, Telemetry, TelemetryError, VariableError};
 pub use level::{LogLevel, LogLevelError};
 pub use log::{LogFormat, LogFormatError, LogOutput};
+#[cfg(feature = "exporters")]
+pub use page_server::{PageFuture, PageHandler, PageServer};
+#[cfg(feature = "exporters")]
+pub use process_usage::{ProcessUsage, process_usage};
 #[cfg(feature = "exporters")]
 pub use traces::outgoing_context;
 

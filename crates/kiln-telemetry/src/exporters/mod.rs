@@ -10,6 +10,7 @@ use tracing::Dispatch;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::Registry;
 
+use crate::call_history::CallHistory;
 use crate::metrics::{Metrics, MetricsServer};
 use crate::observer::CallObserver;
 use crate::traces::{TraceSettings, Traces};
@@ -115,10 +116,11 @@ impl Telemetry {
         Ok((telemetry, dispatch))
     }
 
-    /// The observer to pass to a server.
-    pub fn observer(&self) -> Arc<dyn Observer> {
+    /// The observer to pass to a server. It also keeps the history of calls, if that is wanted.
+    pub fn observer(&self, history: Option<Arc<CallHistory>>) -> Arc<dyn Observer> {
         Arc::new(CallObserver::new(
             self.metrics.clone(),
+            history,
             self.traces.is_some(),
         ))
     }

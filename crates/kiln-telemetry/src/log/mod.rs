@@ -32,7 +32,6 @@ pub(crate) struct LogLayer {
     output: Mutex<LogOutput>,
 }
 
-/// The start of a span.
 struct SpanStart(Instant);
 
 impl LogLayer {

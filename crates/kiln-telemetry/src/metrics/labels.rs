@@ -56,7 +56,7 @@ pub(super) fn of_resource(resource: &[(String, String)]) -> Vec<(String, String)
 }
 
 /// The cause of a failed call.
-pub(super) fn failure_class(code: Code) -> &'static str {
+pub(crate) fn failure_class(code: Code) -> &'static str {
     match code {
         Code::Internal => "function",
         Code::DeadlineExceeded => "deadline",
@@ -65,6 +65,7 @@ pub(super) fn failure_class(code: Code) -> &'static str {
         Code::InvalidArgument => "input",
         Code::NotFound => "not_found",
         Code::ResourceExhausted => "limit",
+        Code::PermissionDenied => "policy",
         _ => "unexpected",
     }
 }

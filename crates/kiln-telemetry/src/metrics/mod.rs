@@ -1,14 +1,10 @@
 //! Metrics of calls, for Prometheus.
-//!
-//! Callers choose the image, so there may be any number of images: those after the first [`MAX_IMAGES`], those without an
-//! evaluator, and those that are not a valid label are counted together as `other`.
 
 mod labels;
 mod process;
 mod server;
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_server::{Finished, Lane};
@@ -21,18 +17,10 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
-pub(crate) use labels::code_name;
+use crate::image_labels::ImageLabels;
 use labels::{CallLabels, FailureLabels, FunctionLabels, LaneLabels};
+pub(crate) use labels::{code_name, failure_class};
 pub(crate) use server::MetricsServer;
-
-/// The largest number of images with their own label.
-const MAX_IMAGES: usize = 200;
-
-/// The longest image reference with its own label.
-const MAX_IMAGE_LENGTH: usize = 256;
-
-/// The label of all other images.
-const OTHER: &str = "other";
 
 /// Upper bounds of the buckets of all histograms, in seconds: a native function takes a fraction of a millisecond, the first
 /// call to a pod takes seconds, and the default timeout of a call is ten minutes.
@@ -43,7 +31,6 @@ const BUCKETS: [f64; 18] = [
 
 type Histograms = Family<FunctionLabels, Histogram, fn() -> Histogram>;
 
-/// All metrics.
 pub(crate) struct Metrics {
     registry: Registry,
     evaluations: Family<CallLabels, Counter>,
@@ -55,7 +42,7 @@ pub(crate) struct Metrics {
     response_bytes: Family<FunctionLabels, Counter>,
     running: Family<LaneLabels, Gauge>,
     waiting: Family<LaneLabels, Gauge>,
-    images: RwLock<HashMap<String, Arc<str>>>,
+    images: ImageLabels,
 }
 
 impl Metrics {
@@ -74,7 +61,7 @@ impl Metrics {
             response_bytes: Family::default(),
             running: Family::default(),
             waiting: Family::default(),
-            images: RwLock::default(),
+            images: ImageLabels::default(),
         };
         metrics.register(resource);
         // A gauge without a value would be missing from the page instead of zero.
@@ -156,7 +143,7 @@ impl Metrics {
 
     /// Counts a finished call.
     pub(crate) fn finished(&self, call: &Finished<'_>) {
-        let image = self.image(call);
+        let image = self.images.label(call);
         let labels = FunctionLabels {
             image: Arc::clone(&image),
             evaluator: call.evaluator.unwrap_or("none"),
@@ -184,7 +171,7 @@ impl Metrics {
         if call.code != Code::Ok {
             let labels = FailureLabels {
                 image: Arc::clone(&image),
-                class: labels::failure_class(call.code),
+                class: failure_class(call.code),
             };
             self.failures.get_or_create(&labels).inc();
         }
@@ -202,28 +189,6 @@ impl Metrics {
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
-    }
-
-    /// The image label of a call.
-    fn image(&self, call: &Finished<'_>) -> Arc<str> {
-        let is_valid_label = |image: &str| {
-            let printable = image.bytes().all(|byte| byte.is_ascii_graphic());
-            (1..=MAX_IMAGE_LENGTH).contains(&image.len()) && printable
-        };
-        if call.evaluator.is_none() || !is_valid_label(call.image) {
-            return OTHER.into();
-        }
-        let images = self.images.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(image) = images.get(call.image) {
-            return Arc::clone(image);
-        }
-        drop(images);
-        let mut images = self.images.write().unwrap_or_else(PoisonError::into_inner);
-        if images.len() >= MAX_IMAGES && !images.contains_key(call.image) {
-            return OTHER.into();
-        }
-        let image = images.entry(call.image.to_owned());
-        Arc::clone(image.or_insert_with(|| call.image.into()))
     }
 }
 

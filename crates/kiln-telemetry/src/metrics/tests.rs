@@ -5,10 +5,12 @@ use std::time::Duration;
 use kiln_server::{Finished, Lane};
 use tonic::Code;
 
-use super::{MAX_IMAGES, Metrics};
+use super::Metrics;
+use crate::image_labels::MAX_IMAGES;
 
 fn call(image: &str, code: Code) -> Finished<'_> {
     Finished {
+        call: 1,
         request_id: "r",
         image,
         evaluator: Some("exec"),
@@ -97,6 +99,7 @@ fn every_failure_has_a_class() {
         (Code::InvalidArgument, "input"),
         (Code::NotFound, "not_found"),
         (Code::ResourceExhausted, "limit"),
+        (Code::PermissionDenied, "policy"),
         (Code::Unknown, "unexpected"),
     ] {
         metrics.finished(&call("i", code));

@@ -72,7 +72,6 @@ pub(crate) fn keep_incoming_context(span: &Span, metadata: &MetadataMap) {
     });
 }
 
-/// Records the outcome of a call in its span.
 pub(crate) fn record_outcome(span: &Span, call: &Finished<'_>) {
     let size = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
     span.set_attribute("rpc.system", "grpc");
@@ -88,6 +87,14 @@ pub(crate) fn record_outcome(span: &Span, call: &Finished<'_>) {
         let description = format!("{}: {}", code_name(call.code), call.message);
         span.set_status(Status::error(description));
     }
+}
+
+/// The trace of the span of a call.
+pub(crate) fn trace_id(span: &Span) -> Option<String> {
+    with_span(span, |span| {
+        Some(span.extensions().get::<TraceId>()?.0.clone())
+    })
+    .flatten()
 }
 
 /// Calls a function with the registry's data of a span.

@@ -27,10 +27,9 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::exporters::TelemetryError;
 use crate::level::is_kiln;
 pub use context::outgoing_context;
-pub(crate) use context::{continue_trace, keep_incoming_context, record_outcome};
+pub(crate) use context::{continue_trace, keep_incoming_context, record_outcome, trace_id};
 use otlp_exporter::{OtlpExporter, RetrySwitch};
 
-/// The settings of traces.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceSettings {
     pub(crate) protocol: OtlpProtocol,
@@ -46,7 +45,6 @@ pub(crate) struct TraceSettings {
     pub(crate) batches: BatchSettings,
 }
 
-/// The settings of batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BatchSettings {
     /// The longest time between two batches.

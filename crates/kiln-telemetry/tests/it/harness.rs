@@ -116,6 +116,7 @@ impl Runner for Function {
             output: Output::Wire(input.wire().to_owned().into()),
             stderr: b"output".to_vec(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }
@@ -150,7 +151,7 @@ impl TestServer {
         let evaluator = TestEvaluator(Arc::clone(&functions));
         let evaluators = EvaluatorChain::new(vec![("exec", Arc::new(evaluator))]);
         let options = Options {
-            observer: telemetry.observer(),
+            observer: telemetry.observer(None),
             ..Options::default()
         };
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
