@@ -29,15 +29,79 @@ fn add_package(
     name: &str,
     task: &InitTask,
 ) -> Result<(), ContentsError> {
-    let files = [
-        (FILE_NAME, kptfile(name, task)),
-        ("README.md", readme(name, &task.description)),
-        (package_context::FILE, package_context::abstract_text()),
-    ];
-    for (file, text) in files {
+    for (file, text) in package_files(name, task, ReadmeStyle::Kpt) {
         contents.insert_text(&format!("{prefix}{file}"), text)?;
     }
     Ok(())
+}
+
+/// How README.md is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReadmeStyle {
+    /// kpt's text with the description as it is.
+    Kpt,
+    /// kpt's text to the byte: it escapes for HTML, and turns every apostrophe into a backquote.
+    KptEscaped,
+    /// The commands of kiln.
+    Kiln,
+}
+
+/// The names and texts of the files of a package.
+pub(crate) fn package_files(
+    name: &str,
+    task: &InitTask,
+    style: ReadmeStyle,
+) -> [(&'static str, String); 3] {
+    let description = &task.description;
+    let readme = match style {
+        ReadmeStyle::Kpt => readme(name, description),
+        ReadmeStyle::KptEscaped => readme(&escaped(name), &escaped(description)),
+        ReadmeStyle::Kiln => own_readme(name, description),
+    };
+    [
+        (FILE_NAME, kptfile(name, task)),
+        ("README.md", readme),
+        (package_context::FILE, package_context::abstract_text()),
+    ]
+}
+
+/// A text as Go's HTML templates write it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&#34;"),
+            '\'' => out.push_str("&#39;"),
+            '+' => out.push_str("&#43;"),
+            '\0' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn own_readme(name: &str, description: &str) -> String {
+    format!(
+        "# {name}
+
+## Description
+{description}
+
+## Usage
+
+### Fetch the package
+`kiln pkg get REPO_URI[.git]/PKG_PATH[@VERSION] {name}`
+
+### View package content
+`kiln pkg tree {name}`
+
+### Render the package
+`kiln fn render {name}`
+"
+    )
 }
 
 fn kptfile(name: &str, task: &InitTask) -> String {

@@ -4,11 +4,6 @@
 //! revision has a [`RevisionName`] and a [`Lifecycle`], and is created by a [`Task`]. Nothing here prints or reads the
 //! environment.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name says everything has no comment"
-)]
-
 mod contents;
 mod engine;
 pub mod git;
@@ -19,6 +14,7 @@ pub mod merge;
 mod metadata;
 mod names;
 mod package_context;
+pub mod pkg;
 mod render;
 mod repository;
 mod restore_comments;
@@ -27,14 +23,14 @@ mod task;
 pub use contents::{Contents, FileMode, PackageFile, PackagePath};
 pub use engine::{
     AccessError, ApproveError, ApproveOverwrite, ChangeError, CommitError, CreateError, Created,
-    DeleteError, DraftChange, Engine, LocatedRevision, NewRevision, OnRenderFailure, TaskError,
-    UpgradeError,
+    DeleteError, DraftChange, Engine, LocatedRevision, NewRevision, OnRenderFailure, RenderFailure,
+    TaskError, UnmetGate, UpgradeError,
 };
 pub use lifecycle::Lifecycle;
 pub use metadata::PackageMetadata;
 pub use names::{PackageName, RevisionName, check_repository_name};
 pub use package_context::PackageContextStyle;
-pub use render::{RenderSettings, RepositoryEvaluators};
+pub use render::{FailedRender, RenderSettings, RepositoryEvaluators};
 pub use repository::{Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions};
 pub use task::{
     CloneTask, EditTask, GitUpstream, InitTask, OciUpstream, RevisionRef, SecretRef, Strategy,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use kiln_go::quote;
 
+/// How far a revision has come, with the values of Porch's API.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Lifecycle {
     Draft,

@@ -4,13 +4,13 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_krm::kptfile::{FILE_NAME, Kptfile};
+use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileProblem};
 use kiln_krm::package::FileChange;
-use kiln_krm::record::UnknownKeys;
+use kiln_krm::record::{DecodeError, Misfit, UnknownKeys};
 use kiln_krm::results::FunctionResultList;
 use kiln_render::{
     Event, FunctionOptions, Jobs, Log, RenderCompat, RenderError, RenderOptions, Rendered, Tags,
-    Trace, render,
+    TouchedResources, Trace, render,
 };
 use kiln_runtime::{CancelToken, Evaluator, Limits, Network};
 
@@ -26,6 +26,7 @@ pub trait RepositoryEvaluators: Sync {
     ) -> Result<Arc<dyn Evaluator>, Box<dyn Error + Send + Sync>>;
 }
 
+/// How packages are rendered, whatever repository they are in.
 pub struct RenderSettings<'a> {
     pub runners: &'a dyn RepositoryEvaluators,
     /// The prefix for image names without a registry.
@@ -49,7 +50,6 @@ pub struct RenderSettings<'a> {
 /// The render status of Porch's API.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RenderStatus {
-    /// The results of the functions.
     pub result: FunctionResultList,
     /// The error; empty if rendering succeeded.
     pub error: String,
@@ -66,6 +66,19 @@ pub(crate) struct RenderedContents {
     /// The rendered files. After a failure, the files to keep, with the status in the Kptfile.
     pub(crate) contents: Contents,
     pub(crate) status: RenderStatus,
+    pub(crate) failed: Option<Box<FailedRender>>,
+}
+
+/// A failed render, for messages with a position in a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FailedRender {
+    pub error: RenderError,
+    /// The files before rendering.
+    pub contents: Contents,
+    /// The directory of the topmost package in the contents.
+    pub directory: String,
+    /// The path of this package in the error.
+    pub root: String,
 }
 
 /// Warns about unknown fields of Kptfiles, because a misspelt `pipeline` does nothing.
@@ -76,9 +89,21 @@ fn warn_of_unknown_fields(contents: &Contents, log: &dyn Log) {
             continue;
         };
         if Kptfile::read_with(bytes, UnknownKeys::Ignore).is_ok() {
-            log.event(Event::Warning(format!("{path}: {problem}")));
+            log.event(Event::Warning(unknown_fields(path.as_str(), &problem)));
         }
     }
+}
+
+/// The text about fields that a Kptfile does not have.
+fn unknown_fields(path: &str, problem: &KptfileProblem) -> String {
+    let KptfileProblem::Decode(DecodeError::Misfits(misfits)) = problem else {
+        return format!("{path}: {problem}");
+    };
+    let texts = misfits.iter().map(|Misfit { line, problem }| {
+        let (text, hint) = (problem.plain_text(), problem.hint());
+        format!("{path}:{line}: {text}; {hint}")
+    });
+    texts.collect::<Vec<String>>().join("\n")
 }
 
 /// Renders the package in `contents`. `name` is its path in messages. Without a Kptfile nothing is rendered.
@@ -94,6 +119,7 @@ pub(crate) fn render_contents(
             result: FunctionResultList::new(),
             error,
         },
+        failed: None,
     };
     let Some(directory) = topmost_package(contents) else {
         return Ok(untouched(String::new()));
@@ -125,6 +151,8 @@ pub(crate) fn render_contents(
             },
             threads: settings.jobs.count,
             cancel: settings.cancel.clone(),
+            touched: TouchedResources::Ignore,
+            wants_identity: false,
         },
         root: &root,
         working_directory: &root,
@@ -136,15 +164,29 @@ pub(crate) fn render_contents(
     };
     warn_of_unknown_fields(contents, settings.log);
     let files = contents.to_files_below(directory);
+    let failed = |error: RenderError| {
+        Box::new(FailedRender {
+            error,
+            contents: contents.clone(),
+            directory: directory.to_owned(),
+            root: root.clone(),
+        })
+    };
     let Rendered { report, output } = match render(&files, &options, settings.log) {
         Ok(rendered) => rendered,
-        Err(error) => return Ok(untouched(error_text(&error, &root))),
+        Err(error) => {
+            return Ok(RenderedContents {
+                failed: Some(failed(error.clone())),
+                ..untouched(error_text(&error, &root))
+            });
+        }
     };
-    let error = report.error.map(|error| error_text(&error, &root));
+    let error = report.error.as_ref();
     let mut status = RenderStatus {
         result: report.results,
-        error: error.unwrap_or_default(),
+        error: error.map_or_else(String::new, |error| error_text(error, &root)),
     };
+    let failed = report.error.map(failed);
     let mut changed = contents.clone();
     match output.plan(&files) {
         Err(error) => status.error = error.to_string(),
@@ -159,6 +201,7 @@ pub(crate) fn render_contents(
     Ok(RenderedContents {
         contents: changed,
         status,
+        failed,
     })
 }
 

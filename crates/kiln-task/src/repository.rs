@@ -69,7 +69,6 @@ impl RepositoryConfig {
 
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    /// It is not registered.
     #[error("cannot find repository {}", quote(.0))]
     Unknown(String),
     #[error(transparent)]

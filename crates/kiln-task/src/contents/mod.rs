@@ -20,6 +20,7 @@ pub struct Contents {
     files: BTreeMap<PackagePath, PackageFile>,
 }
 
+/// A file of a package, as git stores it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackageFile {
     /// The content; of a symbolic link, its target.

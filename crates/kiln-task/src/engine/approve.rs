@@ -1,7 +1,7 @@
 //! Approves a revision: its files go to the branch, and it gets a number and a tag.
 
-use super::error::{AccessError, CommitError};
-use super::{ATTEMPTS, Engine, LocatedRevision, is_ready, is_temporary, now};
+use super::error::{AccessError, CommitError, UnmetGate};
+use super::{ATTEMPTS, Engine, LocatedRevision, is_temporary, now, unmet_gates};
 use crate::git::{
     GitError, NewCommit, ObjectId, PackageChange, PublishError, RefChange, RevisionNumber,
     approval_message, highest_number, is_revision,
@@ -23,7 +23,7 @@ pub enum ApproveError {
     #[error("cannot change approval from {0} to Published")]
     NotProposed(Lifecycle),
     #[error("readiness conditions not met")]
-    NotReady,
+    NotReady { name: String, gates: Vec<UnmetGate> },
     #[error("branch {0:?} doesn't exist")]
     NoBranch(String),
     /// Another revision was published since the draft was created.
@@ -81,8 +81,12 @@ impl Engine<'_> {
             }
             lifecycle => return Err(ApproveError::NotProposed(lifecycle)),
         }
-        if !is_ready(revision) {
-            return Err(ApproveError::NotReady);
+        let gates = unmet_gates(revision);
+        if !gates.is_empty() {
+            return Err(ApproveError::NotReady {
+                name: name.to_owned(),
+                gates,
+            });
         }
         let head = located.snapshot.head.clone();
         self.check_branch(&located, overwrite)?;

@@ -3,8 +3,8 @@
 use kiln_go::quote;
 use kiln_krm::kptfile::FILE_NAME;
 
-use super::error::{AccessError, CommitError, RenderFailure};
-use super::{Engine, LocatedRevision, is_ready, non_empty};
+use super::error::{AccessError, CommitError, RenderFailure, UnmetGate};
+use super::{Engine, LocatedRevision, non_empty, unmet_gates};
 use crate::contents::Contents;
 use crate::git::{ObjectId, RefChange, read_kptfile};
 use crate::lifecycle::Lifecycle;
@@ -42,16 +42,16 @@ pub enum ChangeError {
     /// The revision has changed since it was read.
     #[error("Operation cannot be fulfilled on packagerevisionresources.porch.kpt.dev {}: the object has been modified; please apply your changes to the latest version and try again", quote(.0))]
     Conflict(String),
-    #[error("cannot update a package revision with lifecycle value {}; package must be Draft", quote(.0.as_str()))]
-    NotDraft(Lifecycle),
+    #[error("cannot update a package revision with lifecycle value {}; package must be Draft", quote(lifecycle.as_str()))]
+    NotDraft { name: String, lifecycle: Lifecycle },
     #[error("{0} is already proposed")]
     AlreadyProposed(String),
-    #[error("cannot propose {0} package")]
-    CannotPropose(Lifecycle),
+    #[error("cannot propose {lifecycle} package")]
+    CannotPropose { name: String, lifecycle: Lifecycle },
     #[error("cannot reject {name} with lifecycle '{lifecycle}'")]
     CannotReject { name: String, lifecycle: Lifecycle },
     #[error("readiness conditions not met")]
-    NotReady,
+    NotReady { name: String, gates: Vec<UnmetGate> },
     #[error(transparent)]
     Kptfile(#[from] KptfileChangeError),
     #[error(transparent)]
@@ -110,10 +110,19 @@ impl Engine<'_> {
         match located.revision.lifecycle {
             Lifecycle::Draft => {}
             Lifecycle::Proposed => return Err(ChangeError::AlreadyProposed(name.to_owned())),
-            lifecycle => return Err(ChangeError::CannotPropose(lifecycle)),
+            lifecycle => {
+                return Err(ChangeError::CannotPropose {
+                    name: name.to_owned(),
+                    lifecycle,
+                });
+            }
         }
-        if !is_ready(&located.revision) {
-            return Err(ChangeError::NotReady);
+        let gates = unmet_gates(&located.revision);
+        if !gates.is_empty() {
+            return Err(ChangeError::NotReady {
+                name: name.to_owned(),
+                gates,
+            });
         }
         let contents = read(&located)?;
         self.write(
@@ -162,6 +171,7 @@ impl Engine<'_> {
             return Err(ChangeError::Render(Box::new(RenderFailure {
                 status: rendered.status,
                 is_pushed: false,
+                failed: rendered.failed,
             })));
         }
         let parent = Some(&located.revision.commit);
@@ -181,6 +191,7 @@ impl Engine<'_> {
             (Ok(_), true) => Err(ChangeError::Render(Box::new(RenderFailure {
                 status: rendered.status,
                 is_pushed: true,
+                failed: rendered.failed,
             }))),
             (Err(ChangeError::Commit(commit)), true) => Err(ChangeError::CommitAfterRender {
                 commit,
@@ -232,7 +243,10 @@ impl Engine<'_> {
 fn check_draft(located: &LocatedRevision) -> Result<(), ChangeError> {
     match located.revision.lifecycle {
         Lifecycle::Draft => Ok(()),
-        lifecycle => Err(ChangeError::NotDraft(lifecycle)),
+        lifecycle => Err(ChangeError::NotDraft {
+            name: located.revision.name.to_string(),
+            lifecycle,
+        }),
     }
 }
 

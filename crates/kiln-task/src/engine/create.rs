@@ -15,6 +15,7 @@ use crate::render::RenderStatus;
 use crate::repository::Repository;
 use crate::task::{InitTask, Task};
 
+/// The draft that [`Engine::create`] creates.
 #[derive(Clone, Debug)]
 pub struct NewRevision {
     pub name: RevisionName,
@@ -30,7 +31,6 @@ pub struct Created {
     pub commit: ObjectId,
     /// The status of rendering, if it is not empty.
     pub render_status: Option<RenderStatus>,
-    /// The conflicts of an upgrade.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -108,6 +108,7 @@ impl Engine<'_> {
             return Err(CreateError::Render(Box::new(RenderFailure {
                 status: rendered.status,
                 is_pushed: false,
+                failed: rendered.failed,
             })));
         }
         let task = without_secrets(task);

@@ -6,7 +6,7 @@ use std::fmt;
 use kiln_go::{error_chain, quote};
 
 use crate::git::{GitError, InvalidRef, PublishError, ReadPackageError};
-use crate::render::RenderStatus;
+use crate::render::{FailedRender, RenderStatus};
 use crate::repository::RepositoryError;
 
 /// Why a revision or its repository cannot be used.
@@ -57,6 +57,17 @@ pub struct RenderFailure {
     pub status: RenderStatus,
     /// Whether the package was pushed anyway.
     pub is_pushed: bool,
+    /// The error with its place, unless the files could not be written.
+    pub failed: Option<Box<FailedRender>>,
+}
+
+/// A readiness gate whose condition is not true.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnmetGate {
+    pub condition_type: String,
+    /// The status of the condition; empty if there is no such condition.
+    pub status: String,
+    pub message: String,
 }
 
 impl fmt::Display for RenderFailure {

@@ -30,7 +30,7 @@ pub use approve::{ApproveError, ApproveOverwrite};
 pub use change::{ChangeError, DraftChange, OnRenderFailure};
 pub use create::{CreateError, Created, NewRevision};
 pub use delete::DeleteError;
-pub use error::{AccessError, CommitError};
+pub use error::{AccessError, CommitError, RenderFailure, UnmetGate};
 pub use located::LocatedRevision;
 pub use source::TaskError;
 pub use upgrade::UpgradeError;
@@ -42,7 +42,6 @@ const ATTEMPTS: usize = 10;
 pub struct Engine<'a> {
     pub repositories: &'a Repositories,
     pub render: RenderSettings<'a>,
-    /// The author of commits.
     pub author: GitIdentity,
     pub atomicity: Atomicity,
 }
@@ -98,17 +97,27 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Whether the conditions of all readiness gates are true.
-fn is_ready(revision: &Revision) -> bool {
+/// The readiness gates whose conditions are not true.
+fn unmet_gates(revision: &Revision) -> Vec<UnmetGate> {
     let kptfile = revision.kptfile();
     let gates = kptfile.info.unwrap_or_default().readiness_gates;
     let conditions = kptfile.status.unwrap_or_default().conditions;
-    gates.iter().all(|gate| {
-        let is_met = |condition: &kiln_krm::kptfile::Condition| {
-            condition.kind == gate.condition_type && condition.status == "True"
+    let unmet = gates.into_iter().filter_map(|gate| {
+        let own = || {
+            let all = conditions.iter();
+            all.filter(|condition| condition.kind == gate.condition_type)
         };
-        conditions.iter().any(is_met)
-    })
+        if own().any(|condition| condition.status == "True") {
+            return None;
+        }
+        let condition = own().next().cloned().unwrap_or_default();
+        Some(UnmetGate {
+            status: condition.status,
+            message: condition.message,
+            condition_type: gate.condition_type,
+        })
+    });
+    unmet.collect()
 }
 
 fn non_empty(status: RenderStatus) -> Option<RenderStatus> {

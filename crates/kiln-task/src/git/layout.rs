@@ -7,6 +7,7 @@ const DRAFTS: &str = "drafts/";
 const PROPOSED: &str = "proposed/";
 const DELETION_PROPOSED: &str = "deletionProposed/";
 
+/// Where the packages of a repository are, and the refs of their revisions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepositoryLayout {
     /// The branch of published packages.

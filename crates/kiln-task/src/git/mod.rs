@@ -9,6 +9,7 @@ mod program;
 mod revision;
 mod snapshot;
 mod store;
+mod upstream_repository;
 
 pub(crate) use annotation::{approval_message, change_message, deletion_message};
 pub use history::{LastChanges, LogEntry, Tasks};
@@ -28,3 +29,7 @@ pub use store::{
     RepositoryLocation,
 };
 pub(crate) use store::{GitStore, RefChange};
+pub(crate) use upstream_repository::UpstreamRepository;
+pub use upstream_repository::{
+    UpstreamCache, UpstreamCommandError, UpstreamError, UpstreamProblem,
+};

@@ -10,6 +10,7 @@ use super::objects::GitIdentity;
 use crate::lifecycle::Lifecycle;
 use crate::names::RevisionName;
 
+/// A revision as it was found: its refs and commit may have changed since.
 #[derive(Clone, Debug)]
 pub struct Revision {
     pub name: RevisionName,
@@ -27,6 +28,7 @@ pub struct Revision {
     pub(super) kptfile: Arc<[u8]>,
 }
 
+/// The number of a published revision, or why it has none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum RevisionNumber {
     /// The package on the branch, whichever revision that is.

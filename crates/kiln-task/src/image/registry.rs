@@ -1,17 +1,17 @@
 //! Reads packages from images in registries.
 
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use kiln_oci::{
     ImageReference, ImageReferenceError, PlainHttp, Platform, RegistryClient, RegistryError,
-    RegistryOptions,
+    RegistryOptions, is_local,
 };
 
 use super::{
     ImageError, Layer, LayerError, PackageImage, PackageImages, SCHEME, contents_of_layers,
 };
 
+/// Pulls the images of packages, with a runtime for its requests.
 pub struct RegistryImages {
     options: RegistryOptions,
     registry: RegistryClient,
@@ -100,17 +100,6 @@ impl RegistryImages {
             digest: found.digest.to_string(),
         })
     }
-}
-
-/// Whether a registry (`host[:port]`) is on this machine.
-fn is_local(registry: &str) -> bool {
-    let host = match registry.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => registry,
-    };
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: IpAddr| address.is_loopback();
-    host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
 fn reference(image: &str) -> Result<ImageReference, ImageReferenceError> {

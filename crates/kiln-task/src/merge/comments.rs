@@ -54,7 +54,6 @@ impl Comments {
         }
     }
 
-    /// The lines of all comments.
     pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|text| text.lines())
     }

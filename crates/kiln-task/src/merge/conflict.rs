@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+/// A change of the package and another of its upstream at one place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// The file, relative to the package.

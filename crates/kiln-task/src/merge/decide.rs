@@ -6,7 +6,7 @@ use kiln_yaml::{Kind, NodeRef};
 
 use super::conflict::Taken;
 use super::items::{Group, have_names, pair_items};
-use super::tree::Lists;
+use super::tree::{Lists, MergeStyle};
 
 /// A node on three sides.
 #[derive(Clone, Copy)]
@@ -31,15 +31,11 @@ impl<'a> Sides<'a> {
 
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// Keep the local value.
     Keep,
-    /// Remove it.
     Clear,
     /// Take the value of the new upstream.
     Take,
-    /// Merge the fields.
     Fields,
-    /// Merge the items.
     Items {
         groups: Vec<Group>,
         keys: Vec<String>,
@@ -51,6 +47,7 @@ pub(super) fn decide<'a>(
     sides: Sides<'a>,
     keys: Option<Option<Vec<String>>>,
     lists: Lists,
+    style: MergeStyle,
 ) -> (Decision, Option<Taken>) {
     let is_null = |node: Option<NodeRef<'_>>| node.is_some_and(NodeRef::is_null);
     let Sides {
@@ -81,7 +78,7 @@ pub(super) fn decide<'a>(
         // A list that is merged by items and was set to null counts as missing: the changes of the upstream are added again.
         let are_lists = sides.all().all(|node| node.kind() == Kind::Sequence);
         return match pairing(sides, keys, lists).filter(|_| are_lists) {
-            Some((groups, keys)) => sequence(sides, groups, keys),
+            Some((groups, keys)) => sequence(sides, groups, keys, style),
             None => (Decision::Clear, Some(Taken::Local)),
         };
     }
@@ -90,17 +87,26 @@ pub(super) fn decide<'a>(
     }
     let are = |kind| sides.all().all(|node| node.kind() == kind);
     if are(Kind::Mapping) && sides.all().all(is_regular) {
-        return mapping(sides);
+        return mapping(sides, style);
     }
     if are(Kind::Sequence)
         && let Some((groups, keys)) = pairing(sides, keys, lists)
     {
-        return sequence(sides, groups, keys);
+        return sequence(sides, groups, keys, style);
     }
-    whole(sides)
+    whole(sides, style)
 }
 
-fn mapping(sides: Sides<'_>) -> (Decision, Option<Taken>) {
+fn mapping(sides: Sides<'_>, style: MergeStyle) -> (Decision, Option<Taken>) {
+    if style == MergeStyle::Kpt {
+        let is_gone = sides.local.is_none() && sides.updated.is_none();
+        let decision = if is_gone {
+            Decision::Keep
+        } else {
+            Decision::Fields
+        };
+        return (decision, None);
+    }
     match (sides.local, sides.origin, sides.updated) {
         (None, None, Some(_)) => (Decision::Take, None),
         (None, Some(_), Some(_)) if opt_eq(sides.origin, sides.updated) => (Decision::Keep, None),
@@ -112,9 +118,14 @@ fn mapping(sides: Sides<'_>) -> (Decision, Option<Taken>) {
     }
 }
 
-fn sequence(sides: Sides<'_>, groups: Vec<Group>, keys: Vec<String>) -> (Decision, Option<Taken>) {
+fn sequence(
+    sides: Sides<'_>,
+    groups: Vec<Group>,
+    keys: Vec<String>,
+    style: MergeStyle,
+) -> (Decision, Option<Taken>) {
     match (sides.local, sides.origin, sides.updated) {
-        (None, None, Some(_)) => (Decision::Take, None),
+        (None, None, Some(_)) if style == MergeStyle::Kiln => (Decision::Take, None),
         (None, Some(_), Some(_)) if opt_eq(sides.origin, sides.updated) => (Decision::Keep, None),
         (Some(_), None, None) | (None, _, None) => (Decision::Keep, None),
         (Some(_), Some(_), None) => {
@@ -126,8 +137,9 @@ fn sequence(sides: Sides<'_>, groups: Vec<Group>, keys: Vec<String>) -> (Decisio
 }
 
 /// The rule for nodes that are merged as a whole: a change of the new upstream is taken.
-fn whole(sides: Sides<'_>) -> (Decision, Option<Taken>) {
-    if opt_eq(sides.origin, sides.updated) || opt_eq(sides.local, sides.updated) {
+fn whole(sides: Sides<'_>, style: MergeStyle) -> (Decision, Option<Taken>) {
+    let is_same = opt_eq(sides.local, sides.updated) && style == MergeStyle::Kiln;
+    if opt_eq(sides.origin, sides.updated) || is_same {
         return (Decision::Keep, None);
     }
     let is_conflict = !opt_eq(sides.local, sides.origin);

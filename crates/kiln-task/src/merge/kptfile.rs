@@ -18,7 +18,7 @@ use super::tree::{FieldConflict, Lists, Trees, merge_trees};
 
 /// How `upstream` and `upstreamLock` are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum UpstreamFields {
+pub(crate) enum UpstreamFields {
     Keep,
     /// Copy them from the new upstream, if it has them.
     Copy,
@@ -27,7 +27,7 @@ pub(super) enum UpstreamFields {
 const SYNTHETIC: &str = "_kpt-merge_";
 
 /// Merges Kptfiles. Returns `None` if one of them cannot be parsed.
-pub(super) fn merge_kptfile(
+pub(crate) fn merge_kptfile(
     path: &str,
     sides: FileSides<'_>,
     upstream: UpstreamFields,
@@ -81,7 +81,7 @@ pub(super) fn merge_kptfile(
 }
 
 /// Whether two packages have different upstreams in their Kptfiles. A package without a Kptfile counts as the same.
-pub(super) fn has_other_upstream(local: Option<&[u8]>, origin: Option<&[u8]>) -> bool {
+pub(crate) fn has_other_upstream(local: Option<&[u8]>, origin: Option<&[u8]>) -> bool {
     let git = |kptfile: Option<&[u8]>| {
         let doc = kptfile.and_then(read)?;
         let git = doc.root().get_path(&["upstream", "git"])?;

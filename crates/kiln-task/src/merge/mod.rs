@@ -13,6 +13,7 @@ mod conflict;
 mod decide;
 pub(crate) mod file;
 mod items;
+mod kpt_merge;
 mod kptfile;
 mod marks;
 mod packages;
@@ -25,7 +26,13 @@ mod transplant;
 mod tree;
 
 pub use conflict::{Conflict, Taken};
-pub(crate) use marks::add_merge_keys;
+pub(crate) use kpt_merge::{merge_like_kpt, reencode};
+pub(crate) use kptfile::{UpstreamFields, has_other_upstream, merge_kptfile};
+pub use marks::Attribution;
+pub(crate) use marks::{add_merge_keys, add_resource_marks};
+pub(crate) use packages::join_path;
+pub(crate) use resource_merge::is_unmodified;
+pub(crate) use resources::FileSides;
 
 use crate::contents::{Contents, ContentsError, UnsafePath};
 use crate::task::Strategy;
@@ -76,9 +83,19 @@ impl From<UnsafePath> for MergeError {
     }
 }
 
+/// Merges a package with its sub-packages. Its own upstream stays.
 pub(crate) fn merge(versions: Versions<'_>, strategy: Strategy) -> Result<Merged, MergeError> {
+    merge_as(versions, strategy, UpstreamFields::Keep)
+}
+
+/// The same with a rule for the upstream of the package itself.
+pub(crate) fn merge_as(
+    versions: Versions<'_>,
+    strategy: Strategy,
+    upstream: UpstreamFields,
+) -> Result<Merged, MergeError> {
     match strategy {
-        Strategy::ResourceMerge => resource_merge::resource_merge(versions),
+        Strategy::ResourceMerge => resource_merge::resource_merge(versions, upstream),
         Strategy::FastForward => replace::fast_forward(versions),
         Strategy::ForceDeleteReplace => replace::force_delete_replace(versions),
         Strategy::CopyMerge => replace::copy_merge(versions),

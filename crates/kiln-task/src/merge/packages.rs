@@ -40,9 +40,15 @@ pub(super) fn has_any(contents: &Contents, files: &[PackagePath]) -> bool {
 }
 
 pub(super) fn kptfile_path(directory: &str) -> String {
-    match directory {
-        "" => FILE_NAME.to_owned(),
-        directory => format!("{directory}/{FILE_NAME}"),
+    join_path(directory, FILE_NAME)
+}
+
+/// The path of a name in a directory, which may be empty.
+pub(crate) fn join_path(directory: &str, name: &str) -> String {
+    match (directory, name) {
+        ("", name) => name.to_owned(),
+        (directory, "") => directory.to_owned(),
+        (directory, name) => format!("{directory}/{name}"),
     }
 }
 

@@ -13,7 +13,10 @@ use super::{MergeError, Merged, Versions};
 use crate::contents::{Contents, PackageFile, PackagePath};
 
 /// Merges package by package.
-pub(super) fn resource_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
+pub(super) fn resource_merge(
+    sides: Versions<'_>,
+    upstream: UpstreamFields,
+) -> Result<Merged, MergeError> {
     let types = known_types(sides);
     let mut merge = Merge {
         sides,
@@ -22,7 +25,7 @@ pub(super) fn resource_merge(sides: Versions<'_>) -> Result<Merged, MergeError> 
         conflicts: Vec::new(),
     };
     for (directory, files) in packages(sides) {
-        merge.package(&directory, &files)?;
+        merge.package(&directory, &files, upstream)?;
     }
     let mut contents = sides.local.clone();
     merge.changes.apply(&mut contents)?;
@@ -33,7 +36,7 @@ pub(super) fn resource_merge(sides: Versions<'_>) -> Result<Merged, MergeError> 
 }
 
 /// Whether a file is unchanged, except for marks and the unmerged fields of Kptfiles.
-pub(super) fn is_unmodified(path: &PackagePath, local: &PackageFile, origin: &PackageFile) -> bool {
+pub(crate) fn is_unmodified(path: &PackagePath, local: &PackageFile, origin: &PackageFile) -> bool {
     if local == origin {
         return true;
     }
@@ -66,14 +69,19 @@ struct FileVersions<'a> {
 }
 
 impl Merge<'_> {
-    fn package(&mut self, directory: &str, files: &[PackagePath]) -> Result<(), MergeError> {
+    fn package(
+        &mut self,
+        directory: &str,
+        files: &[PackagePath],
+        upstream: UpstreamFields,
+    ) -> Result<(), MergeError> {
         let Versions {
             origin,
             updated,
             local,
         } = self.sides;
         if directory.is_empty() {
-            return self.merge_package(files, UpstreamFields::Keep);
+            return self.merge_package(files, upstream);
         }
         let has = |contents| has_any(contents, files);
         match (has(origin), has(local), has(updated)) {

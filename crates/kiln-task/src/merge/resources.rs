@@ -21,10 +21,10 @@ use super::tree::{FieldConflict, Lists, Trees, merge_trees};
 
 /// A file on three sides.
 #[derive(Clone, Copy)]
-pub(super) struct FileSides<'a> {
-    pub(super) local: Option<&'a [u8]>,
-    pub(super) origin: Option<&'a [u8]>,
-    pub(super) updated: Option<&'a [u8]>,
+pub(crate) struct FileSides<'a> {
+    pub(crate) local: Option<&'a [u8]>,
+    pub(crate) origin: Option<&'a [u8]>,
+    pub(crate) updated: Option<&'a [u8]>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,6 +12,7 @@ use kiln_go::quote;
 use rules::Complaints;
 pub(crate) use rules::InvalidName;
 
+/// A package by its repository and path.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct PackageName {
     pub repository: String,
@@ -19,6 +20,7 @@ pub struct PackageName {
     pub path: String,
 }
 
+/// A revision by its package and workspace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct RevisionName {
     pub package: PackageName,

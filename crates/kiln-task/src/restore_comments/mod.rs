@@ -22,7 +22,6 @@ use crate::contents::{Contents, FileMode};
 use crate::merge::file::{self, is_resource_file, rebuild};
 use copy::{copy_comments, has_comments};
 
-/// Restores lost comments.
 pub(crate) fn restore_comments(old: &Contents, new: &Contents) -> Contents {
     let mut restored = new.clone();
     let (old, new) = (documents(old), documents(new));

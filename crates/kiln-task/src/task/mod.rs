@@ -14,6 +14,7 @@ use kiln_go::quote;
 
 pub(crate) use json::to_go_json;
 
+/// How a commit changed a package.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "json::StoredTask", from = "json::StoredTask")]
 pub enum Task {
@@ -72,6 +73,7 @@ pub struct Upstream {
     pub revision: Option<RevisionRef>,
 }
 
+/// A directory of a git repository.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GitUpstream {
     #[serde(default)]
@@ -86,12 +88,14 @@ pub struct GitUpstream {
     pub secret: SecretRef,
 }
 
+/// The name of a Kubernetes secret.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SecretRef {
     #[serde(default)]
     pub name: String,
 }
 
+/// An image that contains a package.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct OciUpstream {
     #[serde(default)]

@@ -28,7 +28,6 @@ pub(crate) fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// An ordinary file.
 pub(crate) fn file<'a>(path: &'a str, content: &'a str) -> Entry<'a> {
     (path, tar::EntryType::Regular, 0o644, content)
 }

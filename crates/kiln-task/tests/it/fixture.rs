@@ -311,6 +311,7 @@ impl Runner for FakeRunner {
             output: Output::Wire(output.into()),
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }

@@ -7,7 +7,6 @@ use kiln_task::{
 
 use crate::fixture::new;
 
-/// Creates a draft.
 #[track_caller]
 pub(crate) fn draft(engine: &Engine<'_>, repository: &str, package: &str, workspace: &str) {
     let created = engine.create(&new(repository, package, workspace, None));

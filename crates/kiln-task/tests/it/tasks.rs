@@ -519,7 +519,7 @@ fn metadata_is_added_first_and_replaced_later() {
     // Nothing is proposed before it is ready.
     assert!(matches!(
         engine.propose("git.p.v1"),
-        Err(ChangeError::NotReady)
+        Err(ChangeError::NotReady { .. })
     ));
     let condition = |kind: &str, status: &str| Condition {
         kind: kind.to_owned(),
@@ -537,7 +537,7 @@ fn metadata_is_added_first_and_replaced_later() {
     update(&engine, "git.p.v1", &conditions("False")).expect("it can be updated");
     assert!(matches!(
         engine.propose("git.p.v1"),
-        Err(ChangeError::NotReady)
+        Err(ChangeError::NotReady { .. })
     ));
     assert!(matches!(
         update(&engine, "git.p.v1", &conditions("Maybe")),

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 
 use crate::contents::{Contents, ContentsError, FileMode, PackageFile, PackagePath, UnsafePath};
 
-use super::super::id::ObjectId;
 use super::super::program::GitError;
 use super::reader::{ObjectKind, ObjectReader};
 use super::tree::GitTree;
@@ -68,7 +67,7 @@ impl PackageLimits {
 /// The files below a directory of a commit; `None` if there is no such directory.
 pub(crate) fn read_package(
     reader: &mut ObjectReader,
-    commit: &ObjectId,
+    commit: &str,
     directory: &str,
     limits: PackageLimits,
 ) -> Result<Option<Contents>, ReadPackageError> {

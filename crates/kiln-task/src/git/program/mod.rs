@@ -158,6 +158,14 @@ impl GitProgram {
         GitProgram { timeout, ..self }
     }
 
+    /// The same without questions on the terminal; credential helpers still answer.
+    pub(super) fn without_prompts(mut self) -> GitProgram {
+        let name = OsString::from("GIT_TERMINAL_PROMPT");
+        self.variables.retain(|(variable, _)| *variable != name);
+        self.variables.push((name, "0".into()));
+        self
+    }
+
     /// The same in the repository of a git directory (`.git`).
     pub(super) fn in_repository(&self, git_dir: &Path) -> GitProgram {
         GitProgram {

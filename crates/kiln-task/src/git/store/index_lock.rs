@@ -76,12 +76,10 @@ impl IndexLock {
         ))
     }
 
-    /// The path of the copy.
     pub(super) fn index_copy(&self) -> PathBuf {
         self.git_dir.join("kiln-index")
     }
 
-    /// Copies git's index.
     pub(super) fn copy_index(&self) -> io::Result<()> {
         self.remove_index_copy();
         match fs::copy(self.git_dir.join("index"), self.index_copy()) {

@@ -23,8 +23,10 @@ use super::objects::{
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
 use local::Local;
+pub(in crate::git) use remote::file_name;
 use remote::{InvalidAddress, Remote};
 
+/// How git is run, and the largest package that it may contain.
 #[derive(Clone, Debug)]
 pub struct GitOptions {
     pub program: GitProgram,
@@ -41,6 +43,7 @@ pub const DEFAULT_MAX_PACKAGE_SIZE: u64 = 256 * 1024 * 1024;
 /// The default limit of files and directories in a package.
 pub const DEFAULT_MAX_FILES: usize = 100_000;
 
+/// Where a repository is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RepositoryLocation {
     /// The directory of a local repository, or a directory below it.
@@ -136,6 +139,7 @@ pub enum PublishError {
     Git(#[from] GitError),
 }
 
+/// An open repository, local or the local copy of a remote one.
 #[derive(Debug)]
 pub struct GitStore {
     git: GitProgram,
@@ -247,7 +251,7 @@ impl GitStore {
         directory: &str,
     ) -> Result<Option<Contents>, ReadPackageError> {
         let limits = self.limits;
-        self.with_reader(|reader| read_package(reader, commit, directory, limits))
+        self.with_reader(|reader| read_package(reader, commit.as_str(), directory, limits))
     }
 
     /// Refuses a package that is too large to be read again.

@@ -273,7 +273,7 @@ fn check(address: &str) -> Result<(), InvalidAddress> {
 }
 
 /// A unique file name for an address.
-pub(super) fn file_name(address: &str) -> String {
+pub(in crate::git) fn file_name(address: &str) -> String {
     let mut name = String::new();
     for byte in address.bytes() {
         match byte {

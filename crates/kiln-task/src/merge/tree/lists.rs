@@ -6,7 +6,7 @@ use super::super::conflict::Taken;
 use super::super::decide::{Sides, is_regular, opt_eq};
 use super::super::items::Group;
 use super::super::path::ConflictStep;
-use super::{FieldMerge, ItemMerge, Merge, MergeTask};
+use super::{FieldMerge, ItemMerge, Merge, MergeStyle, MergeTask};
 
 impl Merge<'_> {
     pub(super) fn items(&mut self, task: ItemMerge) {
@@ -67,9 +67,10 @@ impl Merge<'_> {
             (Some(local), None, None) => return Some(local),
             (Some(_), Some(_), None) if opt_eq(sides.local, sides.origin) => return None,
             (Some(local), Some(_), None) => (local, task.keys.clone()),
-            (None, None, Some(updated)) => {
+            (None, None, Some(updated)) if self.style == MergeStyle::Kiln => {
                 return Some(self.local.import(self.updated.node(updated)));
             }
+            (None, None, Some(_)) => (self.local.new_mapping_node(), Vec::new()),
             (None, Some(_), Some(_)) if opt_eq(sides.origin, sides.updated) => return None,
             (None, Some(_), Some(updated)) => {
                 self.note(path, ids, Taken::Upstream);

@@ -40,6 +40,15 @@ pub(super) enum Lists {
     Inferred,
 }
 
+/// Whose result is wanted where kpt's is less than what the user would expect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum MergeStyle {
+    /// Comments of both sides, the order of the upstream in what it adds, no empty mappings.
+    Kiln,
+    /// A value is taken with its own comments, and added mappings are sorted.
+    Kpt,
+}
+
 /// A field that was changed on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FieldConflict {
@@ -70,7 +79,18 @@ pub(super) fn merge_trees(
     types: &mut ListTypes,
     lists: Lists,
 ) -> Vec<FieldConflict> {
+    merge_trees_in_style(trees, types, lists, MergeStyle::Kiln)
+}
+
+/// The same with another result in details.
+pub(super) fn merge_trees_in_style(
+    trees: Trees<'_>,
+    types: &mut ListTypes,
+    lists: Lists,
+    style: MergeStyle,
+) -> Vec<FieldConflict> {
     let mut merge = Merge {
+        style,
         local: trees.local,
         origin: trees.origin,
         updated: trees.updated,
@@ -89,13 +109,14 @@ pub(super) fn merge_trees(
             MergeTask::DropBareItem { list, item, keys } => merge.drop_bare_item(list, item, &keys),
         }
     }
-    if !merge.local.is_unchanged() {
+    if !merge.local.is_unchanged() && merge.style == MergeStyle::Kiln {
         move_line_comments(merge.local);
     }
     merge.innermost_conflicts()
 }
 
 struct Merge<'a> {
+    style: MergeStyle,
     local: &'a mut Document,
     origin: Option<&'a Document>,
     updated: &'a Document,
@@ -149,12 +170,14 @@ impl Merge<'_> {
     fn root(&mut self) {
         let (local, updated) = (self.local.root().id(), self.updated.root().id());
         let origin = self.origin.map(|doc| doc.root().id());
-        let comments = Comments::merge(
-            &Comments::of_document(self.local),
-            &self.origin.map(Comments::of_document).unwrap_or_default(),
-            &Comments::of_document(self.updated),
-        );
-        comments.set_document(self.local);
+        if self.style == MergeStyle::Kiln {
+            let comments = Comments::merge(
+                &Comments::of_document(self.local),
+                &self.origin.map(Comments::of_document).unwrap_or_default(),
+                &Comments::of_document(self.updated),
+            );
+            comments.set_document(self.local);
+        }
         self.merge_comments([Some(local), origin, Some(updated)], local);
         let ids = [Some(local), origin, Some(updated)];
         let of = self.type_of(ids, None);
@@ -198,6 +221,9 @@ impl Merge<'_> {
             let path = self.paths.add(task.path, ConflictStep::Field(name));
             let new = match self.decide(values, of, path) {
                 Decision::Keep => {
+                    if let Some((_, value)) = entries[0] {
+                        self.quote_like_kpt(value);
+                    }
                     self.field_comments(entries);
                     continue;
                 }
@@ -209,7 +235,7 @@ impl Merge<'_> {
                     };
                     let was_empty = entries[0].is_some() && self.local.node(entry.1).is_empty();
                     let is_wanted = entries[0].is_some() && self.sides(values).has_updated();
-                    if !was_empty && !is_wanted {
+                    if !was_empty && !is_wanted && self.style == MergeStyle::Kiln {
                         self.tasks.push(MergeTask::DropIfEmpty {
                             parent: task.local,
                             value: entry.1,
@@ -282,7 +308,7 @@ impl Merge<'_> {
     fn decide(&mut self, ids: [Option<NodeId>; 3], of: Option<TypeId>, path: PathId) -> Decision {
         let sides = self.sides(ids);
         let keys = of.map(|of| self.types.keys(of));
-        let (decision, conflict) = decide(sides, keys, self.lists);
+        let (decision, conflict) = decide(sides, keys, self.lists, self.style);
         if let Some(taken) = conflict {
             self.note(path, ids, taken);
         }

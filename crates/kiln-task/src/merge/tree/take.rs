@@ -4,7 +4,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style, TypeId};
 
 use super::super::comments::{Comments, add_above};
 use super::super::transplant::transplant_comments;
-use super::{FieldEntries, FieldEntry, Merge};
+use super::{FieldEntries, FieldEntry, Merge, MergeStyle};
 
 impl Merge<'_> {
     /// The local entry of a field. If it is missing, creates it with the key of the new upstream.
@@ -21,7 +21,9 @@ impl Merge<'_> {
             Kind::Sequence => self.local.new_sequence_node(),
             _ => self.local.new_mapping_node(),
         };
-        Comments::of(Some(self.updated.node(updated_value))).set(self.local, value);
+        if self.style == MergeStyle::Kiln {
+            Comments::of(Some(self.updated.node(updated_value))).set(self.local, value);
+        }
         Some((key, value))
     }
 
@@ -32,8 +34,14 @@ impl Merge<'_> {
         let new = self.local.import(from);
         let Some((key, old)) = entries[0] else {
             let key = self.local.import(self.updated.node(updated_key));
+            self.quote_like_kpt(new);
             return Some((key, new));
         };
+        if self.style == MergeStyle::Kpt {
+            let style = self.local.node(old).style();
+            self.local.set_style(new, style);
+            return Some((key, new));
+        }
         let old_node = self.local.node(old);
         if old_node.kind() == from.kind() {
             let ids = [
@@ -58,6 +66,18 @@ impl Merge<'_> {
         Some((key, new))
     }
 
+    /// Quotes a text that older YAML reads as another type, as kpt does with every field that it visits.
+    pub(super) fn quote_like_kpt(&mut self, value: NodeId) {
+        let node = self.local.node(value);
+        let is_plain = node.is_scalar() && !node.style().is_quoted_or_block();
+        let is_text = node.tag() == "!!str";
+        let is_ambiguous = is_plain && is_text && kiln_yaml::is_yaml_1_1_non_string(node.value());
+        if is_ambiguous && self.style == MergeStyle::Kpt {
+            let style = node.style().with(Style::DOUBLE_QUOTED);
+            self.local.set_style(value, style);
+        }
+    }
+
     pub(super) fn field_comments(&mut self, entries: FieldEntries) {
         let [Some((_, value)), _, Some(_)] = entries else {
             return;
@@ -79,6 +99,9 @@ impl Merge<'_> {
 
     /// Sets the merged comments of three nodes.
     pub(super) fn merge_comments(&mut self, ids: [Option<NodeId>; 3], target: NodeId) {
+        if self.style == MergeStyle::Kpt {
+            return;
+        }
         let [local, origin, updated] = self.comments(ids);
         Comments::merge(&local, &origin, &updated).set(self.local, target);
     }
