@@ -68,3 +68,22 @@ impl Evaluator for ConfiguredNative {
             .find(&FunctionSpec::image(builtin.unwrap_or(image)))
     }
 }
+
+/// Images by their full names, where callers send short ones.
+pub(crate) struct PrefixedImages {
+    pub(crate) image: Arc<dyn Evaluator>,
+    pub(crate) prefix: String,
+}
+
+impl Evaluator for PrefixedImages {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let target = Target::Image(with_prefix(&self.prefix, image));
+        self.image.find(&FunctionSpec {
+            target,
+            ..function.clone()
+        })
+    }
+}

@@ -5,37 +5,48 @@
 //! | evaluator | runs | `fn render`, `fn eval` | `fn run` | `rpkg` | function-runner | `kiln serve` |
 //! |---|---|---|---|---|---|---|
 //! | own | what only this program runs or refuses | yes | | yes | | |
+//! | wasm | programs that are WebAssembly modules | yes | | | | |
 //! | exec | programs; images that a table or a FunctionConfig maps to programs | yes | yes | on request | yes | yes |
 //! | native | images of the catalog that are built in | yes | | yes | yes | yes |
+//! | wasm | images that are WebAssembly modules | yes | | | yes | yes |
 //! | remote | images, by another function runner | on request | | on request | | |
+//! | image | images, from the store and without a container engine | yes | yes | | yes | yes |
 //! | container | images, by a container engine | yes | yes | | | |
 //! | pod | images, in pods of a cluster | | | | yes | |
 //!
+//! Modules come before exec because exec takes every program, and after native because a built-in function needs no registry.
 //! Exec comes before native because it knows only the images that a table lists, and a listed image runs as listed.
 //! [`EvaluatorChain`] has the rule for functions that an evaluator does not know.
-
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
+//!
+//! A policy decides about each evaluator except the program's own: what is part of a program is not an image.
 
 mod configured;
+mod policed;
+mod wasm_programs;
 
 use std::sync::Arc;
 
 pub use configured::FunctionConfigs;
-use configured::{ConfiguredNative, ConfiguredPrograms};
+use configured::{ConfiguredNative, ConfiguredPrograms, PrefixedImages};
 use kiln_exec::{ExecEvaluator, TableEvaluator};
 use kiln_functions::registry::Registry;
 use kiln_functions::{Files, NativeEvaluator};
+use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, EvaluatorChain};
+use policed::{PolicedEvaluator, way};
+use wasm_programs::ModulePrograms;
+pub use wasm_programs::{WasmChainOptions, WasmImageOrder, WasmPrograms};
 
 /// The name of the evaluator of programs, in logs and responses.
 pub const EXEC: &str = "exec";
 /// The name of the evaluator of built-in functions.
 pub const NATIVE: &str = "native";
+/// The name of the evaluators of WebAssembly.
+pub const WASM: &str = "wasm";
 /// The name of the evaluator that calls another function runner.
 pub const REMOTE: &str = "remote";
+/// The name of the evaluator that runs images from the store.
+pub const IMAGE: &str = "image";
 /// The name of the evaluator that calls a container engine.
 pub const CONTAINER: &str = "container";
 /// The name of the evaluator of pods.
@@ -48,13 +59,17 @@ pub struct ChainOptions {
     pub own: Vec<(&'static str, Arc<dyn Evaluator>)>,
     pub exec: Option<ExecOptions>,
     pub native: Option<NativeOptions>,
+    pub wasm: Option<WasmChainOptions>,
     pub remote: Option<Arc<dyn Evaluator>>,
+    pub image: Option<Arc<dyn Evaluator>>,
     pub container: Option<Arc<dyn Evaluator>>,
     pub pods: Option<Arc<dyn Evaluator>>,
     /// The prefix of short image names, if callers send them.
     pub image_prefix: Option<String>,
     /// Mappings of the cluster, which exec and native follow.
     pub function_configs: Option<Arc<dyn FunctionConfigs>>,
+    /// Which functions may run, and how. Every evaluator is asked only for what it allows.
+    pub policy: Option<Arc<LoadedPolicy>>,
 }
 
 /// Settings of the exec evaluator.
@@ -107,8 +122,28 @@ impl ChainOptions {
     /// The chain of the enabled evaluators.
     pub fn chain(self) -> EvaluatorChain {
         let prefix = self.image_prefix;
+        let own = self.own.len();
+        let policy = self.policy;
+        let short_names = prefix.clone();
         let configs = self.function_configs;
         let mut chain = self.own;
+        let mut wasm_images = None;
+        if let Some(wasm) = self.wasm {
+            let programs = ModulePrograms {
+                modules: wasm.modules,
+                programs: wasm.programs,
+            };
+            if wasm.programs != WasmPrograms::Nothing {
+                chain.push((WASM, Arc::new(programs)));
+            }
+            match (wasm.images, wasm.image_order) {
+                (Some(images), WasmImageOrder::First) => chain.push((WASM, Arc::new(images))),
+                (images, _) => {
+                    let images = images.map(|images| Arc::new(images) as Arc<dyn Evaluator>);
+                    wasm_images = images.map(|images| with_full_names(images, prefix.as_deref()));
+                }
+            }
+        }
         if let Some(ExecOptions { programs, table }) = self.exec {
             chain.push(match (table, &configs) {
                 (None, None) => (EXEC, Arc::new(programs)),
@@ -125,7 +160,7 @@ impl ChainOptions {
         }
         if let Some(native) = self.native {
             let native = native.evaluator();
-            chain.push(match prefix {
+            chain.push(match prefix.clone() {
                 None => (NATIVE, Arc::new(native)),
                 Some(prefix) => {
                     let native = ConfiguredNative {
@@ -137,8 +172,14 @@ impl ChainOptions {
                 }
             });
         }
+        let image = self.image.map(|image| match prefix {
+            None => image,
+            Some(prefix) => Arc::new(PrefixedImages { image, prefix }),
+        });
         let outside = [
+            (WASM, wasm_images),
             (REMOTE, self.remote),
+            (IMAGE, image),
             (CONTAINER, self.container),
             (POD, self.pods),
         ];
@@ -147,7 +188,37 @@ impl ChainOptions {
                 .into_iter()
                 .filter_map(|(name, it)| Some((name, it?))),
         );
-        EvaluatorChain::new(chain)
+        let Some(policy) = policy else {
+            return EvaluatorChain::new(chain);
+        };
+        let policed = chain
+            .into_iter()
+            .enumerate()
+            .map(|(at, (name, evaluator))| {
+                // The program's own come first.
+                let Some(way) = way(name).filter(|_| at >= own) else {
+                    return (name, evaluator);
+                };
+                let policed = PolicedEvaluator {
+                    evaluator,
+                    way,
+                    prefix: short_names.clone(),
+                    policy: Arc::clone(&policy),
+                };
+                (name, Arc::new(policed) as Arc<dyn Evaluator>)
+            });
+        EvaluatorChain::new(policed.collect())
+    }
+}
+
+/// An evaluator of images that callers may name without a prefix.
+fn with_full_names(image: Arc<dyn Evaluator>, prefix: Option<&str>) -> Arc<dyn Evaluator> {
+    match prefix {
+        None => image,
+        Some(prefix) => Arc::new(PrefixedImages {
+            image,
+            prefix: prefix.to_owned(),
+        }),
     }
 }
 

@@ -1,0 +1,135 @@
+//! Evaluators under a policy: whether a function may run in this way, and within which limits.
+//!
+//! Every evaluator of a chain but the program's own is wrapped in a [`PolicedEvaluator`], so that no function runs unchecked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use kiln_krm::image::with_prefix;
+use kiln_policy::{LoadedPolicy, PolicyMax, RunWay, canonical_image};
+use kiln_runtime::{
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome,
+    RunContext, RunError, RunFuture, Runner, Target,
+};
+
+use crate::{CONTAINER, EXEC, IMAGE, NATIVE, POD, REMOTE, WASM};
+
+/// An evaluator that runs what a policy allows in its way.
+pub(crate) struct PolicedEvaluator {
+    pub(crate) evaluator: Arc<dyn Evaluator>,
+    pub(crate) way: RunWay,
+    /// The prefix of short image names, if callers send them.
+    pub(crate) prefix: Option<String>,
+    pub(crate) policy: Arc<LoadedPolicy>,
+}
+
+/// The way to run functions that an evaluator of the chain stands for; `None` for an evaluator of one program only.
+pub(crate) fn way(evaluator: &str) -> Option<RunWay> {
+    Some(match evaluator {
+        EXEC => RunWay::Exec,
+        NATIVE => RunWay::Native,
+        WASM => RunWay::Wasm,
+        REMOTE => RunWay::Remote,
+        IMAGE => RunWay::Image,
+        CONTAINER => RunWay::Engine,
+        POD => RunWay::Pod,
+        _ => return None,
+    })
+}
+
+impl Evaluator for PolicedEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let full = self.full_name(function);
+        let found = match self.way {
+            RunWay::Engine => self.evaluator.find(&unambiguous(&full))?,
+            _ => self.evaluator.find(function)?,
+        };
+        let builtin = match &found {
+            Found::Blocking(runner) => runner.worker_image(),
+            Found::Async(_) => None,
+        };
+        let permission = self.policy.decide(&full, self.way, builtin);
+        let max = permission.map_err(FindError::denied)?.max;
+        Ok(match (max == PolicyMax::default(), found) {
+            (true, found) => found,
+            (false, Found::Blocking(runner)) => Found::blocking(LimitedRunner { runner, max }),
+            (false, Found::Async(runner)) => Found::Async(Arc::new(LimitedRunner { runner, max })),
+        })
+    }
+}
+
+impl PolicedEvaluator {
+    fn full_name(&self, function: &FunctionSpec) -> FunctionSpec {
+        match (&function.target, &self.prefix) {
+            (Target::Image(image), Some(prefix)) => FunctionSpec {
+                target: Target::Image(with_prefix(prefix, image)),
+                ..function.clone()
+            },
+            _ => function.clone(),
+        }
+    }
+}
+
+/// The image by the name that the policy decided about. An engine may read a short name as an image of another registry, or
+/// as the ID of a local image.
+fn unambiguous(function: &FunctionSpec) -> FunctionSpec {
+    let mut function = function.clone();
+    if let Target::Image(image) = &mut function.target
+        && let Ok(canonical) = canonical_image(image)
+    {
+        *image = canonical.reference;
+    }
+    function
+}
+
+/// A runner with the limits of a policy.
+struct LimitedRunner<R: ?Sized> {
+    runner: Arc<R>,
+    max: PolicyMax,
+}
+
+impl Runner for LimitedRunner<dyn Runner> {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let memory = ctx.limits.memory.into_iter().chain(self.max.memory).min();
+        let ctx = RunContext {
+            deadline: Deadline::at_most(ctx.deadline, self.max.time),
+            limits: Limits {
+                memory,
+                ..ctx.limits
+            },
+            ..ctx.clone()
+        };
+        self.runner.run(input, &ctx)
+    }
+
+    fn is_native(&self) -> bool {
+        self.runner.is_native()
+    }
+
+    fn is_module(&self) -> bool {
+        self.runner.is_module()
+    }
+
+    fn worker_image(&self) -> Option<&str> {
+        self.runner.worker_image()
+    }
+
+    fn max_time(&self) -> Option<Duration> {
+        self.max.time
+    }
+}
+
+impl AsyncRunner for LimitedRunner<dyn AsyncRunner> {
+    fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
+        self.runner
+            .run(list, Deadline::at_most(deadline, self.max.time))
+    }
+
+    fn max_time(&self) -> Option<Duration> {
+        self.max.time
+    }
+}
+
+#[cfg(test)]
+mod tests;
