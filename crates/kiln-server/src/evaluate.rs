@@ -10,19 +10,18 @@ use kiln_krm::{Dialect, Wrapper, write_list};
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{self, MAX_WHOLE_MESSAGE, whole_message};
 use kiln_proto::{FunctionFailure, omit_middle};
-use kiln_runtime::{Input, Outcome, Output, RunContext, RunError, Runner};
+use kiln_runtime::{FunctionIdentity, Input, Outcome, Output, RunContext, RunError, Runner};
 use prost::Message as _;
 use tonic::Status;
 
-use crate::list::{self, ListError, Results};
+use crate::list::{self, ListError, ListShape, Results};
 use crate::options::Words;
 use crate::status;
 
-/// Texts up to this size are parsed if it is not plain that they are lists. That takes little time compared with
-/// starting a process; parsing larger ones would not.
-const READ_WHOLE: usize = 64 * 1024;
+/// Lists up to this size are checked before the function runs. That takes little time compared with starting a process;
+/// larger ones are checked meanwhile.
+const READ_FIRST: usize = 64 * 1024;
 
-/// A function call.
 pub(crate) struct Evaluation {
     pub(crate) image: String,
     pub(crate) list: Bytes,
@@ -42,6 +41,8 @@ pub(crate) struct Evaluated {
     pub(crate) answer: Result<EvaluateFunctionResponse, Status>,
     /// A message for the log.
     pub(crate) warning: Option<String>,
+    /// What exactly ran, for the caller.
+    pub(crate) identity: Option<FunctionIdentity>,
 }
 
 impl Evaluated {
@@ -51,6 +52,7 @@ impl Evaluated {
             exit_code: None,
             answer: Err(status),
             warning: None,
+            identity: None,
         }
     }
 }
@@ -67,7 +69,6 @@ impl From<ListError> for NoOutcome {
 }
 
 impl Evaluation {
-    /// Runs the function.
     pub(crate) fn evaluate(self) -> Result<Evaluated, RunError> {
         let unreadable = |reason: String| Ok(Evaluated::refused(status::unreadable(&reason)));
         let text = match std::str::from_utf8(&self.list) {
@@ -75,12 +76,14 @@ impl Evaluation {
             Err(error) => return unreadable(error.to_string()),
         };
         match self.run(text) {
-            Ok(outcome) => {
+            Ok((outcome, shape)) => {
                 let mut warning = None;
+                let identity = outcome.identity.clone();
                 Ok(Evaluated {
                     exit_code: Some(outcome.exit_code),
-                    answer: self.answer(text, outcome, &mut warning),
+                    answer: self.answer(text, shape, outcome, &mut warning),
                     warning,
+                    identity,
                 })
             }
             Err(NoOutcome::UnreadableList(error)) => unreadable(error.to_string()),
@@ -96,46 +99,42 @@ impl Evaluation {
         }
     }
 
-    fn run(&self, text: &str) -> Result<Outcome, NoOutcome> {
+    fn run(&self, text: &str) -> Result<(Outcome, ListShape), NoOutcome> {
         let runner = &self.runner;
-        // Native functions parse the list anyway, and report if it is malformed.
-        let looks_fine = match runner.is_native() {
-            true => list::looks_like_list(text),
-            false => list::is_plain_list(text),
-        };
-        let read_first = !looks_fine
-            && (runner.is_native() || text.len() <= READ_WHOLE || !list::looks_like_list(text));
-        if read_first {
-            list::read(text)?;
-        } else if looks_fine && !runner.is_native() {
-            list::read_written(text)?;
-        }
         let input = Input::from_wire(Dialect::Current, text);
-        let outcome = if read_first || looks_fine {
-            runner.run(&input, &self.ctx)
-        } else {
-            // The list is checked while the program runs: this costs the caller no time.
-            let (outcome, readable) = thread::scope(|scope| {
-                let reader = thread::Builder::new().spawn_scoped(scope, || list::read(text));
-                let outcome = runner.run(&input, &self.ctx);
-                let readable = reader.map(|reader| reader.join());
-                (outcome, readable)
-            });
-            if let Ok(Ok(Err(error))) = readable {
-                return Err(error.into());
+        let run = || runner.run(&input, &self.ctx).map_err(NoOutcome::NotRun);
+        if runner.is_native() {
+            // Native functions parse the list anyway, and report if it is malformed.
+            if !list::looks_like_list(text) {
+                list::read(text)?;
             }
-            outcome
-        };
-        let outcome = outcome.map_err(NoOutcome::NotRun)?;
-        if runner.is_native() && !outcome.is_success() {
-            list::read(text)?;
+            let outcome = run()?;
+            if !outcome.is_success() {
+                list::read(text)?;
+            }
+            return Ok((outcome, ListShape::Unknown));
         }
-        Ok(outcome)
+        if text.len() <= READ_FIRST || !list::looks_like_list(text) {
+            let shape = list::check(text)?;
+            return Ok((run()?, shape));
+        }
+        // The list is checked while the program runs: this costs the caller no time.
+        let (outcome, checked) = thread::scope(|scope| {
+            let reader = thread::Builder::new().spawn_scoped(scope, || list::check(text));
+            (run(), reader.map(|reader| reader.join()))
+        });
+        let shape = match checked {
+            Ok(Ok(checked)) => checked?,
+            // There was no thread for it.
+            _ => list::check(text)?,
+        };
+        Ok((outcome?, shape))
     }
 
     fn answer(
         &self,
         text: &str,
+        shape: ListShape,
         outcome: Outcome,
         warning: &mut Option<String>,
     ) -> Result<EvaluateFunctionResponse, Status> {
@@ -150,7 +149,12 @@ impl Evaluation {
         } = outcome;
         let output = wire(text, output);
         if success {
-            return self.success(output, stderr, warning);
+            // What was checked before need not be checked again.
+            let shape = match output == text {
+                true => shape,
+                false => ListShape::Unknown,
+            };
+            return self.success(output, shape, stderr, warning);
         }
         let mut failure = failure(&self.image, exit_code, signal, stderr);
         let read = self.read_output(&output);
@@ -170,10 +174,11 @@ impl Evaluation {
     fn success(
         &self,
         output: Bytes,
+        shape: ListShape,
         stderr: Vec<u8>,
         warning: &mut Option<String>,
     ) -> Result<EvaluateFunctionResponse, Status> {
-        match self.check_output(&output) {
+        match self.check_output(&output, shape) {
             Ok(results) if results.has_errors() => {
                 *warning = Some(format!(
                     "failed to evaluate function {} with structured results: {} and stderr: {}",
@@ -214,16 +219,17 @@ impl Evaluation {
     }
 
     /// Checks that the answer of a function that succeeded is a list; returns its results if it may have some.
-    fn check_output(&self, output: &Bytes) -> Result<Results, String> {
+    fn check_output(&self, output: &Bytes, shape: ListShape) -> Result<Results, String> {
         let (runner, words) = (&self.runner, self.words());
         let text = std::str::from_utf8(output).unwrap_or_default();
         let looks_fine = list::looks_like_list(text);
         let results = if runner.is_native() && looks_fine {
             list::read_written(text).or_else(|_| list::read(text))
-        } else if looks_fine
-            && words == Words::Runner
-            && text.len() > READ_WHOLE
-            && list::is_plain_answer(text)
+        } else if shape == ListShape::Plain && list::is_plain_answer(text)
+            || looks_fine
+                && words == Words::Runner
+                && text.len() > READ_FIRST
+                && list::is_plain_answer(text)
         {
             Ok(Results::default())
         } else {
@@ -250,6 +256,7 @@ pub(crate) fn unread(image: &str, outcome: Outcome, room: usize) -> Evaluated {
     let output = wire("", outcome.output);
     Evaluated {
         exit_code: Some(outcome.exit_code),
+        identity: outcome.identity,
         answer: match is_success {
             true => Ok(EvaluateFunctionResponse {
                 resource_list: output,
@@ -278,9 +285,10 @@ pub(crate) fn not_run(image: &str, error: RunError, evaluators: &str, room: usiz
         RunError::TimedOut { timeout, .. } => status::timed_out(image, timeout),
         RunError::Cancelled => status::cancelled(image),
         RunError::OutputTooLarge { limit } => status::wrote_too_much(image, limit),
-        RunError::NotFound(error) => {
+        RunError::NotFound(error) | RunError::Declined(error) => {
             status::not_found_because(image, evaluators, &error_chain(error.as_ref()))
         }
+        RunError::Denied(error) => status::denied(&*error),
         RunError::Unavailable(error) | RunError::Remote(error) => {
             match error.downcast::<Status>() {
                 // The status of the peer.

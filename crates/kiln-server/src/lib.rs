@@ -10,11 +10,6 @@
 //! functions do. Native functions run in worker processes ([`WorkerPool`]), so none of them can stop or block the
 //! service.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod admission;
 mod answer;
 mod body;
@@ -29,6 +24,7 @@ mod health;
 mod held;
 mod lifecycle;
 mod list;
+mod monitor;
 mod observer;
 mod options;
 mod router;
@@ -44,7 +40,8 @@ mod workers;
 
 pub use admission::Lane;
 pub use lifecycle::StopHandle;
-pub use observer::{Finished, NoObserver, Observer};
+pub use monitor::ServerMonitor;
+pub use observer::{ArrivedCall, Finished, NoObserver, Observer};
 pub use options::{
     AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
     DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_FORWARDED, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE,

@@ -10,10 +10,19 @@ use crate::admission::Lane;
 
 /// Is notified of what a server does. Methods are called on threads that serve connections and must not block.
 pub trait Observer: Send + Sync {
-    /// A call has arrived: `span` is that of the whole call, and the caller's metadata may name its trace. The spans
-    /// `queue` and `execute` are inside.
-    fn begun(&self, span: &Span, metadata: &MetadataMap) {
-        let _ = (span, metadata);
+    /// A call has arrived: `span` is that of the whole call. The spans `queue` and `execute` are inside.
+    fn begun(&self, span: &Span, call: &ArrivedCall<'_>) {
+        let _ = (span, call);
+    }
+
+    /// A call waits for a slot. This happens again if the next evaluator is tried.
+    fn queued(&self, call: u64, evaluator: &'static str, lane: Lane) {
+        let _ = (call, evaluator, lane);
+    }
+
+    /// A call has its slot.
+    fn started(&self, call: u64) {
+        let _ = call;
     }
 
     /// The number of waiting calls has changed by `change`. It is the change and not the total, because several threads
@@ -39,9 +48,26 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
+/// A call that has arrived.
+#[derive(Clone, Debug)]
+pub struct ArrivedCall<'a> {
+    /// A number that no other call of this process has.
+    pub call: u64,
+    /// The caller's request ID, or a generated one.
+    pub request_id: &'a str,
+    /// The reference of the function's image, as the caller sent it.
+    pub image: &'a str,
+    /// Size of the list in the request.
+    pub request_bytes: usize,
+    /// What the caller sent besides; it may name its trace.
+    pub metadata: &'a MetadataMap,
+}
+
 /// A call that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished<'a> {
+    /// [`ArrivedCall::call`].
+    pub call: u64,
     /// The caller's request ID, or a generated one.
     pub request_id: &'a str,
     /// The reference of the function's image, as the caller sent it.

@@ -47,7 +47,6 @@ pub struct Options {
     pub max_message_size: usize,
     /// Maximum number of bytes of requests in memory: being received, waiting and running.
     pub max_held_bytes: usize,
-    /// Limits of connections.
     pub connections: ConnectionOptions,
     /// Limits of concurrent calls.
     pub admission: AdmissionOptions,

@@ -15,6 +15,7 @@ use crate::connection::{self, Acceptor};
 use crate::connections::Connections;
 use crate::health::HealthService;
 use crate::lifecycle::{Lifecycle, Phase, StopHandle};
+use crate::monitor::ServerMonitor;
 use crate::options::Options;
 use crate::router::Router;
 use crate::service::Service;
@@ -37,12 +38,14 @@ pub struct Server {
 pub(crate) struct ServerState {
     pub(crate) acceptor: Acceptor,
     pub(crate) connections: Arc<Connections>,
+    can_evaluate: watch::Receiver<bool>,
 }
 
 impl ServerState {
     pub(crate) fn new(evaluators: EvaluatorChain, options: Options) -> ServerState {
         let lifecycle = Lifecycle::new();
-        let health = HealthService::new(Arc::clone(&lifecycle), usable(&evaluators, &options));
+        let can_evaluate = usable(&evaluators, &options);
+        let health = HealthService::new(Arc::clone(&lifecycle), can_evaluate.clone());
         let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
         let connections = Connections::new(options.connections.max.get());
         let router = Router::new(
@@ -59,6 +62,7 @@ impl ServerState {
                 idle_timeout: options.connections.idle_timeout,
             },
             connections,
+            can_evaluate,
         }
     }
 
@@ -140,6 +144,16 @@ impl Server {
     /// The handle that stops the server.
     pub fn stop(&self) -> StopHandle {
         self.state.lifecycle().stop()
+    }
+
+    /// Reads the state of the server while it runs.
+    pub fn monitor(&self) -> ServerMonitor {
+        ServerMonitor {
+            lifecycle: Arc::clone(self.state.lifecycle()),
+            can_evaluate: self.state.can_evaluate.clone(),
+            held_bytes: Arc::clone(self.state.acceptor.router.held_bytes()),
+            connections: Arc::clone(&self.state.connections),
+        }
     }
 
     /// Serves until it is stopped and all calls have ended. Probes are answered to the end.

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiln_go::error_chain;
+use kiln_proto::IDENTITY_METADATA;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::{DEFAULT_ROOM, MAX_ROOM, ROOM_METADATA};
 use kiln_runtime::{
-    AsyncRunner, CancelToken, Deadline, EvaluatorChain, FindError, Found, FunctionSpec, Limits,
-    RunContext, RunError, Runner,
+    AsyncRunner, CancelToken, Deadline, EvaluatorChain, FindError, Found, FunctionIdentity,
+    FunctionSpec, Limits, RunContext, RunError, Runner,
 };
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Request, Response, Status};
@@ -22,7 +23,7 @@ use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::deadline;
 use crate::evaluate::{Evaluated, Evaluation, not_run, unread};
 use crate::lifecycle::{Lifecycle, Phase};
-use crate::observer::{Finished, Observer};
+use crate::observer::{ArrivedCall, Finished, Observer};
 use crate::options::{Options, Words};
 use crate::status;
 use crate::workers::{Lease, WorkerCall, WorkerPool};
@@ -68,7 +69,6 @@ impl Service {
         self.max_message_size
     }
 
-    /// Answers a call.
     pub(crate) async fn evaluate(
         &self,
         request: Request<EvaluateFunctionRequest>,
@@ -82,10 +82,17 @@ impl Service {
             image,
         } = message;
         let mut call = Call::new(self, &metadata, image, &resource_list, arrival);
-        self.observer.begun(&call.span, &metadata);
+        call.begin(&metadata);
         let answer = self.answer(&mut call, &metadata, resource_list).await;
+        let identity = call.identity.clone();
         call.end(&answer);
-        answer.map(Response::new)
+        answer.map(|answer| {
+            let mut response = Response::new(answer);
+            if let Some(identity) = identity.and_then(|text| text.as_str().parse().ok()) {
+                response.metadata_mut().insert(IDENTITY_METADATA, identity);
+            }
+            response
+        })
     }
 
     /// Has one evaluator after the other run the function until the chain says that the search is over.
@@ -104,9 +111,12 @@ impl Service {
         let (mut search, mut found) = found.map_err(|error| match error {
             FindError::NotFound { .. } => status::not_found(&call.image, &self.names()),
             FindError::Refused(error) => status::unavailable(&call.image, &error.to_string()),
+            FindError::Denied(error) => status::denied(&*error),
         })?;
+        let deadline = request.deadline;
         let evaluated = loop {
             call.is_with(search.evaluator());
+            request.deadline = Deadline::at_most(deadline, found.max_time());
             let ran = match found {
                 Found::Async(runner) => self.run_elsewhere(call, &*runner, &request).await?,
                 Found::Blocking(runner) => match (&self.workers, runner.worker_image()) {
@@ -135,6 +145,7 @@ impl Service {
             };
         };
         call.exit_code = evaluated.exit_code;
+        call.identity = evaluated.identity;
         if let Some(warning) = evaluated.warning {
             tracing::warn!(image = call.image, "{warning}");
         }
@@ -177,7 +188,6 @@ impl Service {
         let deadline = worker_call.deadline;
         let lane = Lane::of(true, worker_call.list.len());
         let slot = self.slot(call, lane, deadline).await?;
-        call.started = Some(Instant::now());
         let taken = until(deadline, Lease::take(workers, slot, &worker_call)).await;
         let mut lease = match taken {
             Some(Ok(lease)) => lease,
@@ -214,7 +224,6 @@ impl Service {
         let lane = Lane::Forwarded;
         let deadline = request.deadline;
         let _slot = self.slot(call, lane, deadline).await?;
-        call.started = Some(Instant::now());
         let running = async { runner.run(request.list.clone(), deadline).await };
         let running = running.instrument(call.execution(lane));
         let ran = tokio::select! {
@@ -236,13 +245,20 @@ impl Service {
         deadline: Option<Deadline>,
     ) -> Result<Slot, Status> {
         let waiting_since = Instant::now();
+        if let Some(evaluator) = call.evaluator {
+            self.observer.queued(call.id, evaluator, lane);
+        }
         let span = tracing::debug_span!(parent: &call.span, "queue", lane = lane.name());
         let entered = until(deadline, self.admission.enter(lane, call.arrival.caller))
             .instrument(span)
             .await;
         call.queue = waiting_since.elapsed();
         match entered {
-            Some(Ok(slot)) => Ok(slot),
+            Some(Ok(slot)) => {
+                call.started = Some(Instant::now());
+                self.observer.started(call.id);
+                Ok(slot)
+            }
             Some(Err(full)) => Err(status::full(full.waiting, full)),
             None => Err(timed_out(&call.image, deadline)),
         }
@@ -259,7 +275,6 @@ impl Service {
         let deadline = request.deadline;
         let lane = Lane::of(runner.is_native(), request.list.len());
         let slot = self.slot(call, lane, deadline).await?;
-        call.started = Some(Instant::now());
         let cancel = CancelToken::new();
         let _cancel_on_drop = CancelOnDrop(cancel.clone());
         let evaluation = Evaluation {
@@ -349,6 +364,7 @@ impl Drop for CancelOnDrop {
 
 /// What is logged and measured about a call. One that is dropped before it ends was cancelled.
 struct Call<'a> {
+    id: u64,
     observer: &'a dyn Observer,
     span: Span,
     request_id: String,
@@ -358,6 +374,7 @@ struct Call<'a> {
     queue: Duration,
     evaluator: Option<&'static str>,
     exit_code: Option<i32>,
+    identity: Option<FunctionIdentity>,
     request_bytes: usize,
     response_bytes: usize,
     end: Option<(Code, Option<String>)>,
@@ -379,7 +396,9 @@ impl<'a> Call<'a> {
             image = image.as_str(),
             evaluator = field::Empty,
         );
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Call {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             observer: service.observer.as_ref(),
             span,
             request_id,
@@ -389,10 +408,22 @@ impl<'a> Call<'a> {
             queue: Duration::ZERO,
             evaluator: None,
             exit_code: None,
+            identity: None,
             request_bytes: list.len(),
             response_bytes: 0,
             end: None,
         }
+    }
+
+    fn begin(&self, metadata: &MetadataMap) {
+        let begun = ArrivedCall {
+            call: self.id,
+            request_id: &self.request_id,
+            image: &self.image,
+            request_bytes: self.request_bytes,
+            metadata,
+        };
+        self.observer.begun(&self.span, &begun);
     }
 
     /// The span of the function's work: that of the call if steps are not logged.
@@ -427,6 +458,7 @@ impl Drop for Call<'_> {
             (Code::Cancelled, Some(message))
         });
         let finished = Finished {
+            call: self.id,
             request_id: &self.request_id,
             image: &self.image,
             evaluator: self.evaluator,
@@ -449,6 +481,7 @@ impl Drop for Call<'_> {
                     evaluator = finished.evaluator,
                     code = ?finished.code,
                     exit_code = finished.exit_code,
+                    identity = self.identity.as_ref().map(FunctionIdentity::as_str),
                     queue_us = micros(finished.queue),
                     execution_us = finished.execution.map(micros),
                     total_us = micros(finished.total),

@@ -3,9 +3,10 @@
 //! One function per case, so that code and text of each are in one place. Texts that Porch's own programs have are kept
 //! word for word, because users search for them.
 
+use std::error::Error;
 use std::time::Duration;
 
-use kiln_go::{GoDuration, quote};
+use kiln_go::{GoDuration, error_chain, quote};
 use kiln_proto::failure;
 use kiln_proto::tonic_types::pb::RetryInfo;
 use kiln_proto::{FunctionFailure, omit_middle};
@@ -179,6 +180,11 @@ pub(crate) fn interrupted(image: &str) -> Status {
 
 pub(crate) fn unavailable(image: &str, reason: &str) -> Status {
     Status::unavailable(format!("cannot run function {}: {reason}", quote(image)))
+}
+
+/// A function that the policy of this runner refuses.
+pub(crate) fn denied(refusal: &(dyn Error + Send + Sync + 'static)) -> Status {
+    Status::permission_denied(error_chain(refusal))
 }
 
 pub(crate) fn panicked(image: &str) -> Status {

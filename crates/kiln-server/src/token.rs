@@ -27,7 +27,7 @@ impl BearerToken {
     }
 
     /// Whether a request carries the token.
-    pub(crate) fn is_valid_in(&self, headers: &HeaderMap) -> bool {
+    pub fn is_valid_in(&self, headers: &HeaderMap) -> bool {
         match self.file.refresh() {
             Refresh::Unchanged => {}
             Refresh::Changed => tracing::info!("token file read again"),

@@ -66,6 +66,7 @@ impl EntrypointRunner {
             stop_signal: StopSignal::Kill,
             // The container confines it.
             sandbox: None,
+            environment: None,
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;
         if finished.exit_code != 0 {

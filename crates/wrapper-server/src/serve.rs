@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use kiln_runtime::EvaluatorChain;
 use kiln_runtime::process::adopt_orphans;
 use kiln_server::{Server, build_runtime, stop_on_signals};
+use kiln_telemetry::BuildInfo;
 
 use crate::config::{ServerConfig, ServerFlags};
 use crate::entrypoint::Entrypoint;
@@ -16,7 +17,13 @@ use crate::log;
 
 /// Serves until it is stopped.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    let config = match ServerFlags::new().parse(arguments) {
+    let arguments: Vec<String> = arguments.collect();
+    if let Some(text) = BuildInfo::this().answer("wrapper-server", &arguments, &[]) {
+        // An error here cannot be reported.
+        let _ = io::stdout().write_all(text.as_bytes());
+        return ExitCode::SUCCESS;
+    }
+    let config = match ServerFlags::new().parse(arguments.into_iter()) {
         Ok(config) => config,
         Err(stop) => {
             print_error(stop.text());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure;
-use kiln_runtime::Deadline;
+use kiln_runtime::{Deadline, FunctionIdentity};
 use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -30,7 +30,6 @@ const CANCEL_GRACE: Duration = Duration::from_millis(50);
 /// A worker whose list was larger is not kept: the memory that it needed would stay with it.
 const LARGE: usize = 8 * 1024 * 1024;
 
-/// A call for a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerCall {
     pub(crate) image: String,
@@ -69,7 +68,6 @@ impl Lease {
         })
     }
 
-    /// Evaluates the call.
     pub(crate) async fn evaluate(
         &mut self,
         admission: &Admission,
@@ -221,5 +219,6 @@ fn evaluated(head: ResponseHead, body: Bytes) -> Evaluated {
         exit_code: head.exit_code,
         answer,
         warning: Some(head.warning).filter(|warning| !warning.is_empty()),
+        identity: FunctionIdentity::reported(&head.identity),
     }
 }

@@ -62,9 +62,9 @@ pub(super) struct Shared {
 }
 
 impl WorkerPool {
-    /// Makes a pool and starts its first worker; the others follow. If the first cannot be started, the pool is not
-    /// usable and keeps trying.
-    pub async fn start(options: WorkerOptions) -> Result<Arc<WorkerPool>, WorkerError> {
+    /// Makes a pool, whose workers start in the background. It is usable when the first of them is ready; if one cannot
+    /// be started, the pool keeps trying.
+    pub fn start(options: WorkerOptions) -> Result<Arc<WorkerPool>, WorkerError> {
         let starter = Starter::new(WorkerCommand {
             program: options.program.clone(),
             memory: options.memory,
@@ -79,9 +79,6 @@ impl WorkerPool {
             has_warned: AtomicBool::new(false),
             usable: watch::Sender::new(false),
         });
-        if let Ok(worker) = shared.start().await {
-            shared.give_back(worker);
-        }
         shared.refill();
         Ok(Arc::new(WorkerPool { shared }))
     }

@@ -27,7 +27,6 @@ pub(super) struct Worker {
     state: WorkerState,
 }
 
-/// The state of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WorkerState {
     Idle,

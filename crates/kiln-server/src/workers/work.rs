@@ -110,10 +110,12 @@ fn response(evaluated: Evaluated) -> (ResponseHead, Bytes) {
         exit_code,
         answer,
         warning,
+        identity,
     } = evaluated;
     let head = ResponseHead {
         exit_code,
         warning: warning.unwrap_or_default(),
+        identity: identity.map_or_else(String::new, |identity| identity.to_string()),
         ..ResponseHead::default()
     };
     match answer {

@@ -107,6 +107,7 @@ impl AsyncRunner for ElsewhereRunner {
                 output: Output::Wire(list),
                 stderr: b"log".to_vec(),
                 elapsed: Duration::ZERO,
+                identity: None,
             })
         })
     }

@@ -103,6 +103,7 @@ impl Runner for Native {
             output,
             stderr: b"said".to_vec(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 

@@ -9,7 +9,7 @@ fn parse(arguments: &[&str]) -> Result<ServerConfig, Stop> {
 #[track_caller]
 fn refused(arguments: &[&str], text: &str) {
     match parse(arguments) {
-        Err(Stop::Usage(message)) => assert!(message.starts_with(text), "{message}"),
+        Err(stop @ Stop::Usage(_)) => assert!(stop.text().starts_with(text), "{}", stop.text()),
         other => panic!("{arguments:?} gives {:?}", other.map(|config| config.port)),
     }
 }

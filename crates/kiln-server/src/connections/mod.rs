@@ -62,6 +62,11 @@ impl Connections {
         })
     }
 
+    /// How many are open.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().open.len()
+    }
+
     /// Counts a new connection, and evicts another one if necessary.
     pub(crate) fn register(self: &Arc<Connections>, address: IpAddr) -> Registered {
         let address = network(address);

@@ -56,6 +56,9 @@ pub(super) struct ResponseHead {
     /// The worker exits after this response, because the function panicked.
     #[prost(bool, tag = "7")]
     pub(super) ends: bool,
+    /// What exactly ran; empty if it is not known.
+    #[prost(string, tag = "8")]
+    pub(super) identity: String,
 }
 
 /// Encodes the lengths and the head of a frame.

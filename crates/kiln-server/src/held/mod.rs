@@ -51,7 +51,6 @@ enum PoolKind {
 pub(crate) enum StreamKind {
     /// A health check, which is answered once.
     Check,
-    /// Anything else.
     Other,
 }
 
@@ -95,6 +94,12 @@ impl HeldBytes {
 
     fn pool(&self, kind: PoolKind) -> &Pool {
         kind.of(&self.pools)
+    }
+
+    /// The bytes of messages in memory.
+    pub(crate) fn messages(&self) -> usize {
+        let used = |kind| *self.pool(kind).lock();
+        used(PoolKind::SmallMessages) + used(PoolKind::LargeMessages)
     }
 }
 

@@ -78,6 +78,10 @@ impl Router {
         }
     }
 
+    pub(crate) fn held_bytes(&self) -> &Arc<HeldBytes> {
+        &self.held_bytes
+    }
+
     /// Answers a request that came on a connection.
     pub(crate) fn route(
         &self,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use kiln_go::{FlagSet, GoDuration, Key};
 
-/// The flags.
 pub(super) struct ProbeFlags {
     set: FlagSet,
     addr: Key<String>,
@@ -24,7 +23,6 @@ pub(super) struct ProbeFlags {
     version: Key<bool>,
 }
 
-/// What to do.
 pub(super) enum ProbeCommand {
     Version,
     Probe(Box<ProbeConfig>),
@@ -32,7 +30,6 @@ pub(super) enum ProbeCommand {
 
 /// The validated command line.
 pub(super) struct ProbeConfig {
-    /// As given.
     pub(super) address: String,
     pub(super) service: String,
     pub(super) user_agent: String,
@@ -43,7 +40,6 @@ pub(super) struct ProbeConfig {
     pub(super) verbose: bool,
 }
 
-/// The TLS settings.
 pub(super) struct TlsConfig {
     pub(super) trust: Trust,
     /// The client's certificate and key.

@@ -33,7 +33,6 @@ const MIN_CHARGE: usize = 1024;
 /// One byte that shows whether a message is compressed, and four bytes with its size.
 const HEAD: usize = 5;
 
-/// Limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLimits {
     /// Maximum size of its message.

@@ -115,6 +115,26 @@ pub(crate) fn is_plain_list(text: &str) -> bool {
     looks_like_list(text) && has_one_kind() && is_ordinary(text)
 }
 
+/// How a text was found to be a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListShape {
+    /// By its lines, see [`is_plain_list`].
+    Plain,
+    /// By parsing it, or not at all.
+    Unknown,
+}
+
+/// Checks that the text of a request is a list with readable results, as [`read`] does.
+pub(crate) fn check(text: &str) -> Result<ListShape, ListError> {
+    if is_plain_list(text) {
+        return read_written(text).map(|_| ListShape::Plain);
+    }
+    if !text.trim().is_empty() {
+        results(&only_document(text.as_bytes())?)?;
+    }
+    Ok(ListShape::Unknown)
+}
+
 /// The field `results` of a list that has only its fields at the beginning of lines. That holds for plain lists and for
 /// what we wrote.
 pub(crate) fn results_part(text: &str) -> Option<&str> {

@@ -17,7 +17,6 @@ use kiln_server::{
 const DEFAULT_PORT: i64 = 9446;
 const DEFAULT_VERBOSITY: i64 = 2;
 
-/// The flags.
 pub(crate) struct ServerFlags {
     set: FlagSet,
     port: Key<i64>,
