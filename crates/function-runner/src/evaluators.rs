@@ -5,32 +5,77 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
-use kiln_evaluators::{ChainOptions, ExecOptions, NativeForm, NativeOptions};
+use kiln_evaluators::{
+    ChainOptions, ExecOptions, NativeForm, NativeOptions, WasmChainOptions, WasmImageOrder,
+    WasmPrograms,
+};
 use kiln_exec::{ExecEvaluator, ImageTable, TableEvaluator, TableEvent};
+use kiln_policy::{LoadedPolicy, PolicyEvent};
 use kiln_runtime::FileValueError;
 use kiln_sandbox::{
     HostEnvironment, InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy,
 };
+use kiln_wasm::{
+    WasmEvaluator, WasmImageEvaluator, WasmImageOptions, WasmImages, WasmOptions, WasmUsage,
+};
 
 use crate::config::RunnerConfig;
 use crate::environment::Environment;
+use crate::{images, registry};
+
+/// The evaluators that flags enable, except pods.
+pub(crate) struct PreparedEvaluators {
+    pub(crate) chain: ChainOptions,
+    /// What the sandbox of executables enforces.
+    pub(crate) sandbox: Vec<String>,
+}
 
 /// The evaluators that flags enable, except pods. Returns every configuration error.
-pub(crate) fn prepare(config: &RunnerConfig, environment: &Environment) -> Result<ChainOptions> {
+pub(crate) fn prepare(
+    config: &RunnerConfig,
+    environment: &Environment,
+) -> Result<PreparedEvaluators> {
+    let mut measures = Vec::new();
     let exec = match config.evaluators.exec {
-        true => exec(config, environment)?,
+        true => exec(config, environment, &mut measures)?,
         false => None,
     };
     let native = config.evaluators.native.then(native);
-    if exec.is_none() && native.is_none() && !config.evaluators.pod {
+    let image = images::evaluator(config, environment)?;
+    let wasm = match config.evaluators.wasm {
+        true => Some(wasm(config, environment)?),
+        false => None,
+    };
+    let is_enabled = exec.is_some() || native.is_some() || wasm.is_some() || image.is_some();
+    if !is_enabled && !config.evaluators.pod {
         tracing::warn!("no evaluator is enabled: every call will fail with NotFound");
     }
-    Ok(ChainOptions {
-        exec,
-        native,
-        image_prefix: Some(config.default_image_prefix.clone()),
-        ..ChainOptions::default()
+    Ok(PreparedEvaluators {
+        chain: ChainOptions {
+            exec,
+            native,
+            wasm,
+            image,
+            policy: policy(config)?,
+            image_prefix: Some(config.default_image_prefix.clone()),
+            ..ChainOptions::default()
+        },
+        sandbox: measures,
     })
+}
+
+/// The policy, which is read again when its files have changed.
+fn policy(config: &RunnerConfig) -> Result<Option<Arc<LoadedPolicy>>> {
+    let loaded = LoadedPolicy::load(&config.policy, |event| match event {
+        PolicyEvent::Warned(text) => tracing::warn!("{text}"),
+        PolicyEvent::Replaced => tracing::info!("the policy has changed and was reloaded"),
+        PolicyEvent::Kept(reason) => tracing::error!(
+            "the policy has changed and is invalid, the old one stays in force: {reason}"
+        ),
+    });
+    Ok(loaded
+        .context("cannot use the policy of functions")?
+        .map(Arc::new))
 }
 
 /// Native functions get and return the same text as the programs that they replace.
@@ -41,8 +86,38 @@ pub(crate) fn native() -> NativeOptions {
     }
 }
 
+/// Images that are WebAssembly modules. They run in this process, on a thread that may block.
+fn wasm(config: &RunnerConfig, environment: &Environment) -> Result<WasmChainOptions> {
+    let wasm = &config.wasm;
+    let modules = WasmEvaluator::new(WasmOptions {
+        engine: wasm.engine,
+        usage: WasmUsage::Server,
+        clock: wasm.clock,
+        random: wasm.random,
+        cache: wasm.cache.clone(),
+        ..WasmOptions::default()
+    });
+    let options = WasmImageOptions {
+        registry: registry::options(config, environment)?,
+        image_store: config.image.store.clone(),
+        ..WasmImageOptions::default()
+    };
+    let images = WasmImages::new(options, wasm.cache.as_deref());
+    let images = WasmImageEvaluator::new(&modules, Arc::new(images));
+    Ok(WasmChainOptions {
+        modules,
+        programs: WasmPrograms::Nothing,
+        images: Some(images),
+        image_order: WasmImageOrder::AfterNative,
+    })
+}
+
 /// The exec evaluator and its table; `None` if no program can be listed.
-fn exec(config: &RunnerConfig, environment: &Environment) -> Result<Option<ExecOptions>> {
+fn exec(
+    config: &RunnerConfig,
+    environment: &Environment,
+    measures: &mut Vec<String>,
+) -> Result<Option<ExecOptions>> {
     let path = table_path(config);
     // FunctionConfig objects list programs too.
     if path.is_none() && !config.evaluators.pod {
@@ -51,6 +126,7 @@ fn exec(config: &RunnerConfig, environment: &Environment) -> Result<Option<ExecO
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
     let mut programs = ExecEvaluator::new(search_path);
     if let Some(sandbox) = sandbox(config, environment)? {
+        measures.extend(sandbox.measures().iter().map(ToString::to_string));
         programs = programs.with_sandbox(Arc::new(sandbox));
     }
     let table = path

@@ -3,7 +3,9 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use function_runner::{CalledAs, Environment, Flavour, RunnerFlags, run_as_worker, serve};
+use function_runner::{
+    BuildInfo, CalledAs, Environment, Flavour, RunnerFlags, newest_functions, run_as_worker, serve,
+};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -22,6 +24,13 @@ fn main() -> ExitCode {
     }
     let environment = Environment::read();
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let arguments: Vec<String> = arguments.collect();
+    let build = BuildInfo::this();
+    if let Some(text) = build.answer("function-runner", &arguments, &newest_functions()) {
+        // An error here cannot be reported.
+        let _ = io::stdout().write_all(text.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     let config = match RunnerFlags::new(Flavour::FunctionRunner).parse(arguments, &environment) {
         Ok(config) => config,
         Err(stop) => {

@@ -8,13 +8,15 @@ use anyhow::{Context as _, Result, ensure};
 use kiln_server::{
     BearerToken, Observer, Options, Server, StopHandle, Tls, Words, build_runtime, stop_on_signals,
 };
+use kiln_telemetry::{CallHistory, FailureMessages, PageServer};
 use tokio::task::JoinHandle;
 
 use crate::config::RunnerConfig;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
-use crate::evaluators;
+use crate::evaluators::{self, PreparedEvaluators};
 use crate::pods;
 use crate::started_pods::{ShutDown, StartedPods};
+use crate::status::{self, ConfiguredLimits, StatusCollector, StatusListener};
 use crate::telemetry;
 use crate::workers;
 
@@ -24,9 +26,17 @@ const TRACE_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time limit for releasing pods at shutdown.
 const POD_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What follows the calls of a runner.
+pub struct CallObservers {
+    pub observer: Arc<dyn Observer>,
+    /// The calls that the status page shows, which the observer keeps. There is no page without it.
+    pub history: Option<Arc<CallHistory>>,
+}
+
 /// A runner whose port is bound.
 pub struct FunctionRunner {
     server: Server,
+    status_page: Option<PageServer>,
     shut_down_pods: Option<ShutDown>,
     signals: JoinHandle<()>,
 }
@@ -35,13 +45,15 @@ pub struct FunctionRunner {
 pub async fn prepare(
     config: &RunnerConfig,
     environment: &Environment,
-    observer: Arc<dyn Observer>,
+    observers: CallObservers,
     start_pods: impl AsyncFnOnce() -> Result<StartedPods>,
 ) -> Result<FunctionRunner> {
-    let mut chain = evaluators::prepare(config, environment)?;
+    // First, because workers start while everything else is prepared.
+    let workers = workers::start(config, environment)?;
+    let PreparedEvaluators { mut chain, sandbox } = evaluators::prepare(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(BearerToken::load).transpose();
-    let token = token.context("read the token file")?;
+    let token = token.context("read the token file")?.map(Arc::new);
     if tls.is_none() {
         tracing::warn!(
             "no TLS: every client that reaches this port can read lists and run functions; \
@@ -51,6 +63,7 @@ pub async fn prepare(
     // Last, because it takes longest, and pods may be started.
     let mut usable = None;
     let mut shut_down_pods = None;
+    let mut pods_source = None;
     if config.evaluators.pod {
         ensure!(
             config.pods.wrapper_server_image.is_some(),
@@ -63,6 +76,7 @@ pub async fn prepare(
         chain.pods = Some(pods.evaluator);
         chain.function_configs = Some(pods.function_configs);
         shut_down_pods = Some(pods.shut_down);
+        pods_source = Some(pods.status);
     }
     let evaluators = chain.chain();
     let options = Options {
@@ -73,30 +87,52 @@ pub async fn prepare(
         evaluation_timeout: config.evaluation_timeout,
         drain_timeout: config.drain_timeout,
         tls: tls.map(Arc::new),
-        token: token.map(Arc::new),
-        observer,
-        workers: workers::start(config, environment).await?,
+        token: token.clone(),
+        observer: observers.observer,
+        workers,
         words: Words::Runner,
         usable,
     };
-    let names: Vec<&str> = evaluators.names().collect();
-    let names = names.join(", ");
+    let names: Vec<String> = evaluators.names().map(str::to_owned).collect();
+    // Before the port of calls, because it may be in use.
+    let listener = match (config.status, &observers.history) {
+        (Some(status), Some(_)) => StatusListener::bind(status)?,
+        _ => None,
+    };
     let server = match config.address {
         Some(address) => Server::bind((address, config.port).into(), evaluators, options).await?,
         None => Server::bind_all(config.port, evaluators, options).await?,
+    };
+    let status_page = match (listener, observers.history) {
+        (Some(listener), Some(history)) => {
+            let collector = StatusCollector {
+                program: config.flavour.program(),
+                address: server.address().to_string(),
+                evaluators: names.clone(),
+                sandbox,
+                settings: status::settings(config),
+                limits: ConfiguredLimits::of(config),
+                history,
+                monitor: server.monitor(),
+                pods: pods_source,
+            };
+            Some(listener.serve(collector, token)?)
+        }
+        _ => None,
     };
     // Before the log shows that there is a runner to stop.
     let signals = stop_on_signals(server.stop()).context("listen for signals")?;
     let signals = tokio::spawn(signals);
     tracing::info!(
         address = %server.address(),
-        evaluators = names,
+        evaluators = names.join(", "),
         max_message_size = config.max_message_size,
         max_processes = config.admission.processes,
         "function runner is listening"
     );
     Ok(FunctionRunner {
         server,
+        status_page,
         shut_down_pods,
         signals,
     })
@@ -106,6 +142,11 @@ impl FunctionRunner {
     /// The address with the port that the system chose for port 0.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// The address of the status page, if there is one.
+    pub fn status_address(&self) -> Option<SocketAddr> {
+        self.status_page.as_ref().map(PageServer::address)
     }
 
     /// Stops the runner, in addition to signals.
@@ -120,6 +161,7 @@ impl FunctionRunner {
             shut_down(POD_RELEASE_TIMEOUT).await;
         }
         self.signals.abort();
+        drop(self.status_page);
         tracing::info!("function runner has ended");
     }
 }
@@ -138,7 +180,17 @@ pub fn serve(config: &RunnerConfig, environment: &Environment) -> Result<()> {
             tracing::warn!("{warning}");
         }
         let start_pods = async || pods::start(config, environment).await;
-        let runner = prepare(config, environment, telemetry.observer(), start_pods).await?;
+        let history = config.status.map(|status| {
+            Arc::new(CallHistory::new(match status.shows_messages {
+                true => FailureMessages::Keep,
+                false => FailureMessages::Drop,
+            }))
+        });
+        let observers = CallObservers {
+            observer: telemetry.observer(history.clone()),
+            history,
+        };
+        let runner = prepare(config, environment, observers, start_pods).await?;
         runner.run().await;
         telemetry.shutdown(TRACE_FLUSH_TIMEOUT).await;
         Ok(())

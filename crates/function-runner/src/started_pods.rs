@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_evaluators::FunctionConfigs;
+use kiln_pages::status::PodsStatus;
 use kiln_runtime::Evaluator;
 use tokio::sync::watch;
 
@@ -15,9 +16,16 @@ pub struct StartedPods {
     pub function_configs: Arc<dyn FunctionConfigs>,
     /// Whether functions can run in pods.
     pub usable: watch::Receiver<bool>,
-    /// Stops it.
     pub shut_down: ShutDown,
+    /// Returns what is known about pods.
+    pub status: PodsSource,
 }
+
+/// Returns what is known about pods, or that there was no answer in time.
+pub type PodsSource = Arc<dyn Fn() -> PodsFuture + Send + Sync>;
+
+/// The status of pods in the making.
+pub type PodsFuture = Pin<Box<dyn Future<Output = PodsStatus> + Send>>;
 
 /// Releases the pods to other replicas, if that takes no longer than the given time.
 pub type ShutDown = Box<dyn FnOnce(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;

@@ -19,7 +19,7 @@ const MEMORY_PER_MESSAGE_BYTE: u64 = 48;
 const LEAST_MEMORY: u64 = 512 << 20;
 
 /// Starts the pool, if native functions are enabled.
-pub(crate) async fn start(
+pub(crate) fn start(
     config: &RunnerConfig,
     environment: &Environment,
 ) -> Result<Option<Arc<WorkerPool>>> {
@@ -35,7 +35,7 @@ pub(crate) async fn start(
         is_strict: config.sandbox == Some(SandboxMode::Strict),
         spare: config.admission.native,
     });
-    Ok(Some(pool.await.context("start workers")?))
+    Ok(Some(pool.context("start workers")?))
 }
 
 /// Runs the program as a worker if it was started as one.

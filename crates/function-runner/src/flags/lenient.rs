@@ -29,6 +29,8 @@ pub(super) fn enabled_evaluators(disabled: &str, warnings: &mut Vec<String>) -> 
     let mut evaluators = EnabledEvaluators {
         native: true,
         exec: true,
+        image: true,
+        wasm: true,
         pod: true,
     };
     for name in disabled.split(',').map(str::trim) {
@@ -36,9 +38,11 @@ pub(super) fn enabled_evaluators(disabled: &str, warnings: &mut Vec<String>) -> 
             "" => {}
             "native" => evaluators.native = false,
             "exec" => evaluators.exec = false,
+            "wasm" => evaluators.wasm = false,
+            "image" => evaluators.image = false,
             "pod" => evaluators.pod = false,
             _ => warnings.push(format!(
-                "unknown evaluator {name:?} in --disable-runtimes is ignored: the evaluators are native, exec and pod"
+                "unknown evaluator {name:?} in --disable-runtimes is ignored: the evaluators are native, exec, wasm, image and pod"
             )),
         }
     }

@@ -59,6 +59,8 @@ fn defaults_are_those_of_porch() {
     let all = EnabledEvaluators {
         native: true,
         exec: true,
+        image: true,
+        wasm: true,
         pod: true,
     };
     assert_eq!(config.evaluators, all);
@@ -214,7 +216,7 @@ fn check_accepted(arguments: &[&str], warning: &str) -> RunnerConfig {
 fn what_porch_accepts_is_accepted_with_a_warning() {
     let config = check_accepted(
         &["--disable-runtimes=exec,podd"],
-        "unknown evaluator \"podd\" in --disable-runtimes is ignored: the evaluators are native, exec and pod",
+        "unknown evaluator \"podd\" in --disable-runtimes is ignored: the evaluators are native, exec, wasm, image and pod",
     );
     assert!(config.evaluators.native && !config.evaluators.exec && config.evaluators.pod);
 
@@ -301,5 +303,61 @@ fn security_flags_are_used() {
     assert_eq!(
         (config.admission.processes.get(), config.admission.queue),
         (3, 0)
+    );
+}
+
+#[test]
+fn images_have_a_store_and_a_policy() {
+    let config = runner(&[
+        "--image-store=/var/lib/kiln",
+        "--image-pull-policy=never",
+        "--disable-runtimes=pod",
+    ]);
+    assert!(config.evaluators.image);
+    assert_eq!(
+        config.image.store.as_deref(),
+        Some(Path::new("/var/lib/kiln"))
+    );
+    assert_eq!(config.image.pull_policy, kiln_oci::PullPolicy::Never);
+    assert!(!runner(&["--disable-runtimes=image"]).evaluators.image);
+    check_wrong(
+        &["--image-pull-policy=sometimes"],
+        "--image-pull-policy \"sometimes\" must be one of: Always, IfNotPresent, Never",
+    );
+}
+
+#[test]
+fn the_status_page_is_on_for_local_use_only() {
+    assert_eq!(runner(&[]).status, None);
+    let local = parse(Flavour::Serve, &[]).expect("flags").status;
+    let local = local.expect("a status page");
+    assert_eq!(local.address.to_string(), "127.0.0.1:9447");
+    assert!(local.shows_messages && !local.is_chosen);
+    let off = parse(Flavour::Serve, &["--status-address="]).expect("flags");
+    assert_eq!(off.status, None);
+    let chosen = runner(&["--status-address=[::1]:0"]).status;
+    let chosen = chosen.expect("a status page");
+    assert_eq!(chosen.address.to_string(), "[::1]:0");
+    assert!(chosen.is_chosen && !chosen.shows_messages);
+    for wrong in ["9447", "localhost:9447", "127.0.0.1"] {
+        let flag = format!("--status-address={wrong}");
+        check_wrong(
+            &[&flag],
+            &format!(
+                "--status-address {wrong:?} is not an IP address and a port, such as 127.0.0.1:9447"
+            ),
+        );
+    }
+}
+
+#[test]
+fn the_status_page_lists_flags_with_their_values() {
+    let flags = runner(&["--port=1"]).flags;
+    let port = ("port", "1".to_owned(), "9445".to_owned());
+    assert!(flags.contains(&port), "{flags:?}");
+    let local = parse(Flavour::Serve, &[]).expect("flags").flags;
+    assert!(
+        !local.iter().any(|(name, _, _)| *name == "pod-ttl"),
+        "hidden"
     );
 }

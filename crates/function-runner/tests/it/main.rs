@@ -7,11 +7,13 @@ mod load;
 #[path = "../../../../tests/interop/peers.rs"]
 mod peers;
 mod pods;
+mod policy;
 mod program;
 mod reload;
 mod serving;
 mod signals;
 mod soak;
 mod startup;
+mod status_page;
 mod telemetry;
 mod workers;

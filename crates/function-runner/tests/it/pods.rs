@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use function_runner::{Environment, Flavour, RunnerConfig, RunnerFlags, StartedPods, prepare};
+use function_runner::{
+    CallObservers, Environment, Flavour, RunnerConfig, RunnerFlags, StartedPods, prepare,
+};
 use kiln_evaluators::FunctionConfigs;
+use kiln_pages::status::PodsStatus;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_runtime::{
     AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, Output, RunFuture,
 };
 use kiln_server::NoObserver;
+use kiln_telemetry::{CallHistory, FailureMessages};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::Endpoint;
@@ -45,6 +50,7 @@ impl AsyncRunner for EchoRunner {
             output: Output::Wire(self.0.clone().into()),
             stderr: b"pod".to_vec(),
             elapsed: Duration::ZERO,
+            identity: None,
         };
         Box::pin(std::future::ready(Ok(outcome)))
     }
@@ -75,7 +81,16 @@ async fn start() -> anyhow::Result<StartedPods> {
             SHUT_DOWN.fetch_add(1, Ordering::SeqCst);
             Box::pin(std::future::ready(()))
         }),
+        status: Arc::new(|| Box::pin(std::future::ready(PodsStatus::NoAnswer { after_ms: 2_000 }))),
     })
+}
+
+/// No observer, and no status page.
+pub(crate) fn unobserved() -> CallObservers {
+    CallObservers {
+        observer: Arc::new(NoObserver),
+        history: None,
+    }
 }
 
 fn config(files: &RunnerFiles, flags: &[&str]) -> (RunnerConfig, Environment) {
@@ -115,7 +130,7 @@ async fn call(address: &str, image: &str) -> Result<EvaluateFunctionResponse, St
 async fn pods_get_what_no_other_evaluator_has_and_are_released() {
     let files = RunnerFiles::new();
     let (config, environment) = config(&files, &[]);
-    let runner = prepare(&config, &environment, Arc::new(NoObserver), start).await;
+    let runner = prepare(&config, &environment, unobserved(), start).await;
     let runner = runner.expect("a runner");
     let address = runner.address().to_string();
     let stop = runner.stop();
@@ -152,9 +167,40 @@ async fn pods_can_be_turned_off() {
     let refused = async |flags: &[&str]| {
         let (config, environment) = config(&files, flags);
         let never = async || anyhow::bail!("not asked for");
-        let prepared = prepare(&config, &environment, Arc::new(NoObserver), never).await;
+        let prepared = prepare(&config, &environment, unobserved(), never).await;
         prepared.err().map(|error| format!("{error:#}"))
     };
     assert_eq!(refused(&["--disable-runtimes=pod"]).await, None);
     assert_eq!(refused(&[]).await.as_deref(), Some("not asked for"));
+}
+
+#[tokio::test]
+async fn pods_that_do_not_answer_do_not_stop_the_status_page() {
+    let files = RunnerFiles::new();
+    let (config, environment) = config(&files, &["--status-address=127.0.0.1:0"]);
+    let observers = CallObservers {
+        history: Some(Arc::new(CallHistory::new(FailureMessages::Drop))),
+        ..unobserved()
+    };
+    let start = async || {
+        Ok(StartedPods {
+            shut_down: Box::new(|_| Box::pin(std::future::ready(()))),
+            ..start().await?
+        })
+    };
+    let runner = prepare(&config, &environment, observers, start).await;
+    let runner = runner.expect("a runner");
+    let address = runner.status_address().expect("a status page");
+    let stop = runner.stop();
+    let running = tokio::spawn(runner.run());
+    let mut stream = tokio::net::TcpStream::connect(address)
+        .await
+        .expect("a connection");
+    let request = b"GET /pods HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(request).await.expect("a request");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).await.expect("a page");
+    assert!(page.contains("Pods: no answer for 2.0 s."), "{page}");
+    stop.drain();
+    running.await.expect("an end");
 }

@@ -84,6 +84,10 @@ impl RunnerFiles {
             .args(arguments)
             .current_dir(self.directory.path())
             .env_remove("WRAPPER_SERVER_IMAGE")
+            // Without a place for a store, images that are not built in are not pulled.
+            .env_remove("HOME")
+            .env_remove("KILN_STORE")
+            .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::null());
         command
     }
@@ -150,24 +154,33 @@ impl Runner {
     }
 
     pub(crate) async fn channel(&self) -> Channel {
-        let endpoint = Endpoint::from_shared(format!("http://{}", self.address));
-        let endpoint = endpoint.expect("an address");
-        endpoint.connect().await.expect("a connection")
+        connect(&self.address).await
     }
 
     pub(crate) async fn call(&self, image: &str) -> Result<EvaluateFunctionResponse, Status> {
-        let mut client = FunctionEvaluatorClient::new(self.channel().await);
-        let request = EvaluateFunctionRequest {
-            resource_list: LIST.into(),
-            image: image.to_owned(),
-        };
-        let answer = client.evaluate_function(request).await;
-        answer.map(Response::into_inner)
+        call(self.address.clone(), image).await
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("an end")
     }
+}
+
+async fn connect(address: &str) -> Channel {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"));
+    let endpoint = endpoint.expect("an address");
+    endpoint.connect().await.expect("a connection")
+}
+
+/// Calls the runner at an address.
+pub(crate) async fn call(address: String, image: &str) -> Result<EvaluateFunctionResponse, Status> {
+    let mut client = FunctionEvaluatorClient::new(connect(&address).await);
+    let request = EvaluateFunctionRequest {
+        resource_list: LIST.into(),
+        image: image.to_owned(),
+    };
+    let answer = client.evaluate_function(request).await;
+    answer.map(Response::into_inner)
 }
 
 impl Drop for Runner {

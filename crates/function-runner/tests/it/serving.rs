@@ -11,7 +11,7 @@ const SET_NAMESPACE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:
 #[tokio::test]
 async fn functions_are_built_in_or_listed() {
     let files = RunnerFiles::new();
-    let runner = files.start(&["--disable-runtimes=pod"]);
+    let runner = files.start(&["--disable-runtimes=wasm,image,pod"]);
     for image in [SET_NAMESPACE, "set-namespace:v0.4.1"] {
         let answer = runner.call(image).await.expect("a list");
         let text = String::from_utf8_lossy(&answer.resource_list).into_owned();
@@ -49,7 +49,7 @@ async fn what_is_listed_goes_where_it_is_listed() {
 #[tokio::test]
 async fn a_disabled_evaluator_finds_nothing() {
     let files = RunnerFiles::new();
-    let runner = files.start(&["--disable-runtimes=native,pod"]);
+    let runner = files.start(&["--disable-runtimes=native,wasm,image,pod"]);
     let status = runner.call(SET_NAMESPACE).await.expect_err("nobody");
     assert_eq!(status.code(), Code::NotFound);
     runner.call(CAT).await.expect("a list");
@@ -58,7 +58,7 @@ async fn a_disabled_evaluator_finds_nothing() {
 #[tokio::test]
 async fn a_runner_without_evaluators_warns_and_is_alive() {
     let files = RunnerFiles::empty();
-    let runner = files.start(&["--disable-runtimes=native,exec,pod"]);
+    let runner = files.start(&["--disable-runtimes=native,exec,wasm,image,pod"]);
     runner.wait_for_log("no evaluator is enabled");
     let status = runner.call(CAT).await.expect_err("nobody");
     assert_eq!(status.code(), Code::NotFound);

@@ -128,7 +128,7 @@ fn without_a_table_the_runner_starts() {
 fn what_is_not_used_is_logged_as_a_warning() {
     let files = RunnerFiles::new();
     let runner = files.start(&[
-        "--disable-runtimes=pod,wasm",
+        "--disable-runtimes=pod,wsm",
         "--log-level=9",
         "--scan-interval=0",
         "--max-request-body-size=0",

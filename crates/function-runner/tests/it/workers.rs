@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use kiln_proto::IDENTITY_METADATA;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
@@ -30,7 +31,7 @@ fn call(
     image: &str,
     list: String,
     timeout: Option<Duration>,
-) -> JoinHandle<Result<EvaluateFunctionResponse, Status>> {
+) -> JoinHandle<Result<Response<EvaluateFunctionResponse>, Status>> {
     let endpoint = Endpoint::from_shared(format!("http://{}", runner.address));
     let endpoint = endpoint.expect("an address");
     let image = image.to_owned();
@@ -44,10 +45,7 @@ fn call(
         if let Some(timeout) = timeout {
             request.set_timeout(timeout);
         }
-        client
-            .evaluate_function(request)
-            .await
-            .map(Response::into_inner)
+        client.evaluate_function(request).await
     })
 }
 
@@ -124,6 +122,17 @@ async fn a_worker_is_confined() {
         let environment = fs::read(format!("/proc/{id}/environ")).expect("a process");
         assert_eq!(environment, b"");
     }
+}
+
+#[tokio::test]
+async fn a_response_reports_what_exactly_ran() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod"]);
+    let response = call(&runner, "set-namespace:v0.4", LIST.to_owned(), None);
+    let response = response.await.expect("no panic").expect("a list");
+    let identity = response.metadata().get(IDENTITY_METADATA);
+    let identity = identity.and_then(|text| text.to_str().ok());
+    assert_eq!(identity, Some("native:set-namespace@v0.4.5#1"));
 }
 
 #[tokio::test]
@@ -234,7 +243,8 @@ async fn health_follows_whether_there_can_be_workers() {
         let message = message.expect("in time").expect("a message");
         message.expect("a status").status
     };
-    assert_eq!(next().await, 1, "SERVING");
+    // NOT_SERVING comes first if the workers are still starting.
+    while next().await != 1 {}
     // A connection without a call is closed when descriptors run out, so this one has a call.
     let mut sleeper = evaluator.clone();
     let _sleeping = tokio::spawn(async move {

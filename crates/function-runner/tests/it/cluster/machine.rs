@@ -12,11 +12,9 @@ use serde_json::Value;
 /// The cluster that this machine has.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    /// Its directory.
     directory: PathBuf,
     /// The lock for shared or exclusive use. It is a file lock, because tests may run in many processes.
     _turn: Arc<File>,
-    /// The registry.
     pub(crate) registry: String,
     /// The same registry by its name in the cluster.
     pub(crate) inner_registry: String,
@@ -104,7 +102,6 @@ impl Machine {
         command
     }
 
-    /// Applies a manifest.
     #[track_caller]
     pub(crate) fn apply(&self, yaml: &str) {
         let directory = tempfile::tempdir().expect("a directory");

@@ -49,6 +49,8 @@ impl Space {
             .current_dir(self.directory.path())
             .env("KUBECONFIG", self.kubeconfig(server))
             .env("HOME", self.directory.path())
+            // No store: every image runs in a pod.
+            .env("KILN_STORE", "/dev/null/store")
             .env("WRAPPER_SERVER_IMAGE", images::wrapper(&self.machine))
             .stdin(Stdio::null());
         command
@@ -86,7 +88,6 @@ impl Runner {
         Runner { child, log, caller }
     }
 
-    /// Its whole log.
     pub(crate) fn log(&self) -> String {
         let log = self.log.lock();
         log.unwrap_or_else(PoisonError::into_inner).clone()
@@ -102,7 +103,6 @@ impl Runner {
         );
     }
 
-    /// Kills it.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("a process");
         self.child.wait().expect("an end");

@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_krm::image::check_prefix;
+use kiln_oci::PullPolicy;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{
@@ -15,14 +17,17 @@ use kiln_server::{
     TlsFiles,
 };
 use kiln_telemetry::LogFormatError;
+use kiln_wasm::WasmFlagError;
 
-use crate::config::RunnerConfig;
+use crate::config::{ImageConfig, RunnerConfig, WasmConfig};
 use crate::environment::Environment;
 
 mod lenient;
 mod pods;
+mod status;
 
 use pods::PodFlags;
+use status::StatusFlags;
 
 /// Which program the flags are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +38,19 @@ pub enum Flavour {
     Serve,
 }
 
+impl Flavour {
+    /// How the program is called.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Flavour::FunctionRunner => "function-runner",
+            Flavour::Serve => "kiln serve",
+        }
+    }
+}
+
 /// The flags of the runner.
 pub struct RunnerFlags {
+    flavour: Flavour,
     set: FlagSet,
     port: Key<i64>,
     listen_address: Key<String>,
@@ -45,9 +61,20 @@ pub struct RunnerFlags {
     config: Key<String>,
     default_image_prefix: Key<String>,
     max_request_body_size: Key<i64>,
+    image_store: Key<String>,
+    image_pull_policy: Key<String>,
     service: ServiceFlags,
     security: SecurityFlags,
+    wasm: WasmFlags,
+    status: StatusFlags,
     pods: PodFlags,
+}
+
+struct WasmFlags {
+    engine: Key<String>,
+    clock: Key<String>,
+    random: Key<String>,
+    cache: Key<String>,
 }
 
 struct ServiceFlags {
@@ -70,7 +97,10 @@ struct SecurityFlags {
     tls_key: Key<String>,
     tls_client_ca: Key<String>,
     require_tls: Key<bool>,
+    /// Only `kiln serve` has it.
+    self_signed: Option<Key<bool>>,
     auth_token_file: Key<String>,
+    policy: Key<String>,
     exec_sandbox: Key<String>,
     exec_allow_network: Key<bool>,
     exec_memory: Key<i64>,
@@ -79,23 +109,28 @@ struct SecurityFlags {
 impl RunnerFlags {
     /// The flags of a program.
     pub fn new(flavour: Flavour) -> RunnerFlags {
-        let (program, listen_address, disabled) = match flavour {
-            Flavour::FunctionRunner => ("function-runner", "", ""),
-            Flavour::Serve => ("kiln serve", "127.0.0.1", "pod"),
+        let (listen_address, disabled, evaluators) = match flavour {
+            Flavour::FunctionRunner => (
+                "",
+                "",
+                "The evaluators to disable, separated by commas: native, exec, wasm, image, pod",
+            ),
+            Flavour::Serve => (
+                "127.0.0.1",
+                "pod",
+                "The evaluators to disable, separated by commas: native, exec, wasm, image",
+            ),
         };
-        let mut set = FlagSet::new(program);
+        let mut set = FlagSet::new(flavour.program());
         RunnerFlags {
+            flavour,
             port: set.add("port", 9445, "The server port"),
             listen_address: set.text(
                 "listen-address",
                 listen_address,
                 "The `IP` address to listen on; all addresses if empty",
             ),
-            disable_runtimes: set.text(
-                "disable-runtimes",
-                disabled,
-                "The evaluators to disable, separated by commas: native, exec, pod",
-            ),
+            disable_runtimes: set.text("disable-runtimes", disabled, evaluators),
             log_level: set.add(
                 "log-level",
                 2,
@@ -126,11 +161,32 @@ impl RunnerFlags {
                 DEFAULT_MAX_MESSAGE_SIZE as i64,
                 "Maximum size of requests and responses, in `bytes`",
             ),
-            service: ServiceFlags::new(&mut set),
-            security: SecurityFlags::new(&mut set),
-            pods: PodFlags::new(&mut set),
+            image_store: set.text(
+                "image-store",
+                "",
+                "The `directory` of unpacked images of the image evaluator; if empty, KILN_STORE, or kiln/store in the cache directory of the user",
+            ),
+            image_pull_policy: set.text(
+                "image-pull-policy",
+                "IfNotPresent",
+                "When the image evaluator pulls images: Always, IfNotPresent or Never",
+            ),
+            service: ServiceFlags::new(&mut set, flavour),
+            security: SecurityFlags::new(&mut set, flavour),
+            wasm: WasmFlags::new(&mut set),
+            status: StatusFlags::new(&mut set, flavour),
+            // A command line that works with one program works with the other, but pods need a cluster.
+            pods: match flavour {
+                Flavour::FunctionRunner => PodFlags::new(&mut set),
+                Flavour::Serve => set.hidden(PodFlags::new),
+            },
             set,
         }
+    }
+
+    /// The names of the flags that the help describes.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.set.names()
     }
 
     /// All flags: name, default and description.
@@ -181,6 +237,7 @@ impl RunnerFlags {
         let max_message_size =
             lenient::message_size(parsed.get(self.max_request_body_size), &mut warnings);
         Ok(RunnerConfig {
+            flavour: self.flavour,
             address,
             port: within("port", parsed.get(self.port), 0, u16::MAX.into())?,
             log_level: lenient::log_level(parsed.get(self.log_level), &mut warnings),
@@ -208,7 +265,9 @@ impl RunnerFlags {
             .filter(|timeout| !timeout.is_zero()),
             drain_timeout: not_negative("drain-timeout", parsed.get(self.service.drain_timeout))?,
             tls: self.security.tls(parsed)?,
+            tls_self_signed: self.security.is_self_signed(parsed),
             token_file: given(parsed.get(self.security.auth_token_file)),
+            policy: environment.policy(given(parsed.get(self.security.policy))),
             sandbox: self.security.sandbox(parsed)?,
             allow_network: parsed.get(self.security.exec_allow_network),
             memory: NonZeroUsize::new(within(
@@ -224,14 +283,28 @@ impl RunnerFlags {
                 i64::MAX,
             )?)
             .filter(|memory| *memory > 0),
+            image: ImageConfig {
+                store: given(parsed.get(self.image_store)).or_else(|| environment.image_store()),
+                pull_policy: pull_policy(&parsed.get(self.image_pull_policy))?,
+            },
+            wasm: self.wasm.config(parsed)?,
             pods: self.pods.config(parsed, environment, &mut warnings)?,
+            status: self.status.config(parsed)?,
+            flags: self.set.values(parsed),
             warnings,
         })
     }
 }
 
 impl ServiceFlags {
-    fn new(set: &mut FlagSet) -> ServiceFlags {
+    fn new(set: &mut FlagSet, flavour: Flavour) -> ServiceFlags {
+        let pod_calls = |set: &mut FlagSet| {
+            set.add(
+                "max-concurrent-pod-calls",
+                0,
+                "Maximum number of calls that run in pods or wait for one; 0 means 1024",
+            )
+        };
         ServiceFlags {
             max_concurrent: set.add(
                 "max-concurrent-evaluations",
@@ -253,11 +326,10 @@ impl ServiceFlags {
                 0,
                 "Memory limit of a worker process of built-in functions, in `bytes`; 0 means 512 MiB or 48 times --max-request-body-size, whichever is more",
             ),
-            max_concurrent_pod_calls: set.add(
-                "max-concurrent-pod-calls",
-                0,
-                "Maximum number of calls that run in pods or wait for one; 0 means 1024",
-            ),
+            max_concurrent_pod_calls: match flavour {
+                Flavour::FunctionRunner => pod_calls(set),
+                Flavour::Serve => set.hidden(pod_calls),
+            },
             max_queued: set.add(
                 "max-queued-evaluations",
                 DEFAULT_MAX_QUEUE as i64,
@@ -338,7 +410,7 @@ impl ServiceFlags {
 }
 
 impl SecurityFlags {
-    fn new(set: &mut FlagSet) -> SecurityFlags {
+    fn new(set: &mut FlagSet, flavour: Flavour) -> SecurityFlags {
         SecurityFlags {
             tls_cert: set.text("tls-cert", "", "The `file` with the server's certificate chain, PEM"),
             tls_key: set.text("tls-key", "", "The `file` with the server's private key, PEM"),
@@ -348,10 +420,22 @@ impl SecurityFlags {
                 "The `file` with the CA certificates for client certificates, PEM; makes client certificates mandatory",
             ),
             require_tls: set.add("require-tls", false, "Refuse to start without TLS"),
+            self_signed: (flavour == Flavour::Serve).then(|| {
+                set.add(
+                    "tls-self-signed",
+                    false,
+                    "Create a CA and a certificate for this machine at every start, to try out TLS",
+                )
+            }),
             auth_token_file: set.text(
                 "auth-token-file",
                 "",
                 "The `file` with the bearer token that callers must send",
+            ),
+            policy: set.text(
+                "policy",
+                "",
+                "The `file` with the policy of functions; if empty, KILN_POLICY, or kiln/policy.yaml in the user's configuration directory. /etc/kiln/policy.yaml applies as well",
             ),
             exec_sandbox: set.text(
                 "exec-sandbox",
@@ -371,11 +455,21 @@ impl SecurityFlags {
         }
     }
 
+    fn is_self_signed(&self, parsed: &Parsed) -> bool {
+        self.self_signed.is_some_and(|key| parsed.get(key))
+    }
+
     fn tls(&self, parsed: &Parsed) -> Result<Option<TlsFiles>, String> {
         let certificate = given(parsed.get(self.tls_cert));
         let key = given(parsed.get(self.tls_key));
         let client_ca = given(parsed.get(self.tls_client_ca));
+        let is_self_signed = self.is_self_signed(parsed);
         match (certificate, key) {
+            (None, None) if is_self_signed && client_ca.is_none() => Ok(None),
+            _ if is_self_signed => Err(
+                "--tls-self-signed cannot be used with --tls-cert, --tls-key and --tls-client-ca"
+                    .to_owned(),
+            ),
             (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
                 certificate,
                 key,
@@ -400,6 +494,56 @@ impl SecurityFlags {
                 .map(Some)
                 .map_err(|reason| format!("--exec-sandbox {text:?} {reason}")),
         }
+    }
+}
+
+fn pull_policy(text: &str) -> Result<PullPolicy, String> {
+    let names = PullPolicy::NAMES.map(|(name, _)| name);
+    PullPolicy::parse(text).ok_or_else(|| {
+        format!(
+            "--image-pull-policy {text:?} must be one of: {}",
+            names.join(", ")
+        )
+    })
+}
+
+impl WasmFlags {
+    fn new(set: &mut FlagSet) -> WasmFlags {
+        WasmFlags {
+            engine: set.text(
+                "wasm-engine",
+                "auto",
+                "Engine for functions in WebAssembly: auto, interpreter or compiler",
+            ),
+            clock: set.text(
+                "wasm-clock",
+                "fixed",
+                "Clock of functions in WebAssembly: fixed or real",
+            ),
+            random: set.text(
+                "wasm-random",
+                "fixed",
+                "Random bytes of functions in WebAssembly: fixed or real",
+            ),
+            cache: set.text(
+                "wasm-cache",
+                "",
+                "The `directory` for modules and compiled code, which belongs to this user alone; nothing is stored if empty",
+            ),
+        }
+    }
+
+    fn config(&self, parsed: &Parsed) -> Result<WasmConfig, String> {
+        fn value<T: FromStr<Err = WasmFlagError>>(name: &str, text: &str) -> Result<T, String> {
+            text.parse()
+                .map_err(|reason: WasmFlagError| format!("--{name} {text:?} {reason}"))
+        }
+        Ok(WasmConfig {
+            engine: value("wasm-engine", &parsed.get(self.engine))?,
+            clock: value("wasm-clock", &parsed.get(self.clock))?,
+            random: value("wasm-random", &parsed.get(self.random))?,
+            cache: given(parsed.get(self.cache)),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The pod evaluator of this program, configured by its flags.
 
 mod function_configs;
+mod status;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use function_configs::ClusterFunctionConfigs;
-use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, RegistryClient, RegistryOptions};
+use kiln_oci::{CacheOptions, ImageCache, RegistryClient, RegistryOptions};
 use kiln_pods::{
     ClusterSource, LocalExecutors, PodEvaluator, PodOptions, PodStartError, PullSecret,
     RegistryResolver,
@@ -17,6 +18,7 @@ use kiln_pods::{
 
 use crate::config::RunnerConfig;
 use crate::environment::Environment;
+use crate::registry;
 use crate::started_pods::StartedPods;
 
 /// Time limit for a new pod to become ready.
@@ -24,9 +26,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Number of pod scans after which a tag is resolved again.
 const SCANS_PER_TAG: u32 = 5;
-
-/// Registry of the older catalog; it is public, like the default one.
-const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 
 /// Connects to the cluster and starts the pod evaluator.
 pub(crate) async fn start(config: &RunnerConfig, environment: &Environment) -> Result<StartedPods> {
@@ -38,6 +37,7 @@ pub(crate) async fn start(config: &RunnerConfig, environment: &Environment) -> R
     )?;
     let evaluator = PodEvaluator::start(options).await.map_err(start_error)?;
     Ok(StartedPods {
+        status: status::source(evaluator.clone()),
         evaluator: Arc::new(evaluator.clone()),
         function_configs: configs,
         usable: evaluator.usable(),
@@ -61,14 +61,13 @@ fn options(
         name: pods.registry_auth_name.clone(),
     });
     let wrapper_image = pods.wrapper_server_image.clone();
-    let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
-    let proxies = Proxies::from_variables(variable)?;
+    let registry = registry::options(config, environment)?;
     Ok(PodOptions {
         cluster: match &pods.kubeconfig {
             Some(path) => ClusterSource::Kubeconfig(path.clone()),
             None => ClusterSource::Infer,
         },
-        proxies: proxies.clone(),
+        proxies: registry.proxies.clone(),
         replica: replica(environment),
         namespace: pods.namespace.clone(),
         own_namespace: None,
@@ -86,33 +85,16 @@ fn options(
         cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
-        images: Arc::new(RegistryResolver::new(images(config, environment, proxies))),
+        images: Arc::new(RegistryResolver::new(images(config, registry))),
         local_executors,
         trace_context: Some(kiln_telemetry::outgoing_context),
     })
 }
 
-/// Registry credentials: public images use the local Docker keychain, all other images the configured secret.
-fn images(config: &RunnerConfig, environment: &Environment, proxies: Proxies) -> ImageCache {
+/// Images, by their references.
+fn images(config: &RunnerConfig, registry: RegistryOptions) -> ImageCache {
     let pods = &config.pods;
-    let variable = |name: &str| environment.get(name).cloned();
-    let docker = Keychain::docker(variable("DOCKER_CONFIG"), variable("HOME"));
-    let keychain = match pods.private_registries {
-        true => {
-            let public = [OLDER_CATALOG, config.default_image_prefix.as_str()];
-            let public = public.map(|prefix| (prefix.to_owned(), docker.clone()));
-            let private = Keychain::file(pods.registry_auth_path.clone());
-            Keychain::routed(public.to_vec(), private)
-        }
-        false => docker,
-    };
-    let authority = pods.private_registries_tls;
-    let registry = RegistryClient::new(RegistryOptions {
-        keychain,
-        proxies,
-        ca_directory: authority.then(|| pods.tls_secret_path.clone()),
-        ..RegistryOptions::default()
-    });
+    let registry = RegistryClient::new(registry);
     let default = CacheOptions::default();
     let refresh_age = pods.scan_interval.saturating_mul(SCANS_PER_TAG);
     let options = CacheOptions {

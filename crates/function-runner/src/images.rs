@@ -1,0 +1,57 @@
+//! The evaluator of images that run without a pod.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use kiln_go::error_chain;
+use kiln_image::{ImageEvaluator, ImageOptions};
+use kiln_runtime::Evaluator;
+use kiln_sandbox::{ImagePolicy, SandboxLimits};
+
+use crate::config::RunnerConfig;
+use crate::environment::Environment;
+use crate::registry;
+
+/// The evaluator of images; `None` if it is disabled or there is no place for images.
+pub(crate) fn evaluator(
+    config: &RunnerConfig,
+    environment: &Environment,
+) -> Result<Option<Arc<dyn Evaluator>>> {
+    if !config.evaluators.image {
+        return Ok(None);
+    }
+    let Some(store) = config.image.store.clone() else {
+        tracing::info!("the image evaluator is disabled: neither --image-store nor HOME is set");
+        return Ok(None);
+    };
+    let default = SandboxLimits::default();
+    let memory = config
+        .memory
+        .and_then(|memory| u64::try_from(memory.get()).ok());
+    let registry = registry::options(config, environment)?;
+    let evaluator = ImageEvaluator::new(ImageOptions {
+        store: Some(store.clone()),
+        registry,
+        pull_policy: config.image.pull_policy,
+        policy: ImagePolicy {
+            limits: SandboxLimits {
+                memory: memory.unwrap_or(default.memory),
+                ..default
+            },
+            ..ImagePolicy::default()
+        },
+        environment: environment.variables.clone(),
+        temporary: environment.temporary.clone(),
+        ..ImageOptions::default()
+    });
+    // At the start, so that the first call does not wait for it and the log shows it.
+    match evaluator.probe_namespaces() {
+        Ok(()) => tracing::info!("images run in namespaces, from {}", store.display()),
+        Err(error) => tracing::info!(
+            "images without a pod are limited to static programs that are in {}: {}",
+            store.display(),
+            error_chain(&*error)
+        ),
+    }
+    Ok(Some(Arc::new(evaluator)))
+}
