@@ -1,8 +1,11 @@
 //! Ctrl-C and other signals that end kiln. Functions run in their own process groups, so kiln has to stop them.
+//!
+//! A signal cancels a token, which stops functions and requests. Work that does not heed the token, such as reading a package, is
+//! marked by [`interruptible`]: there a signal ends kiln at once.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,15 +19,35 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Signals within this time of the first are the same request.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
 
-/// After this time kiln exits whatever it does. Functions that run in this process cannot be killed, and code that reads or
-/// compares very large files does not check the token.
+/// After this time kiln exits whatever it does.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many calls of [`interruptible`] are running.
+static INTERRUPTIBLE: Mutex<usize> = Mutex::new(0);
 
 /// The token that a signal cancels. After a second signal kiln kills what is running and exits at once. All calls return the
 /// same token.
 pub(crate) fn on_interrupt() -> CancelToken {
     static TOKEN: OnceLock<CancelToken> = OnceLock::new();
     TOKEN.get_or_init(listen).clone()
+}
+
+/// Does work that loses nothing if kiln ends in the middle of it. A signal ends kiln unless a function is running, which heeds the
+/// token.
+pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> T {
+    struct Running;
+    impl Drop for Running {
+        fn drop(&mut self) {
+            *count_interruptible() -= 1;
+        }
+    }
+    *count_interruptible() += 1;
+    let _running = Running;
+    work()
+}
+
+fn count_interruptible() -> MutexGuard<'static, usize> {
+    INTERRUPTIBLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The exit code of a command that failed because of a signal, as shells have it: 128 plus the signal.
@@ -59,6 +82,13 @@ fn follow(mut signals: Signals, token: &CancelToken) {
     let mut received = signals.forever();
     if let Some(signal) = received.next() {
         SIGNAL.store(signal, Ordering::SeqCst);
+        {
+            // While this is locked, interruptible work does not go on to write.
+            let count = count_interruptible();
+            if *count > 0 && !token.has_listeners() {
+                end_now(signal);
+            }
+        }
         token.cancel();
     }
     let first = Instant::now();

@@ -13,6 +13,8 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object per line
     Json,
+    /// Text, and errors and warnings as workflow commands of GitHub
+    Github,
 }
 
 impl LogFormat {

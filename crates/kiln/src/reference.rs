@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::cli;
 use crate::compat::Compat;
-use crate::environment::KILN_COMPAT;
+use crate::environment::{KILN_COMPAT, KILN_IMAGE_RUNTIME, KILN_STORE};
 
 fn reference() -> String {
     let mut out = String::from(
@@ -15,15 +15,17 @@ fn reference() -> String {
     let _ = write!(
         out,
         "\n## Environment\n\n\
-         - `{KILN_COMPAT}`: compatibility mode if `--compat` is not given.\n"
+         - `{KILN_COMPAT}`: compatibility mode if `--compat` is not given.\n\
+         - `{KILN_STORE}`: directory of the image store if `--store` is not given.\n\
+         - `{KILN_IMAGE_RUNTIME}`: how images run if `--image-runtime` is not given.\n"
     );
     for (compat, title) in [
         (Compat::Kiln, "kiln and today's kpt"),
         (Compat::KptV039, "kpt v0.39 (`--compat=kpt-v0.39`)"),
     ] {
         let _ = write!(out, "\n## {title}\n");
-        let mut command = cli::grammar(compat);
-        command.build();
+        // The same for every terminal.
+        let mut command = cli::documented_grammar(compat).term_width(120);
         describe(&mut out, &mut command, "kiln");
     }
     out

@@ -12,11 +12,8 @@ use kiln_krm::results::Severity;
 const OWNER: &str = "example.com/owner";
 
 /// The function, and how it answers: as functions do that are written with kpt's SDK.
-pub static REQUIRE_OWNER: FunctionVersion = FunctionVersion {
-    tags: &["latest"],
-    sdk: Sdk::Go,
-    function: &RequireOwner,
-};
+pub static REQUIRE_OWNER: FunctionVersion =
+    FunctionVersion::new(&["latest"], Sdk::Go, &RequireOwner);
 
 struct RequireOwner;
 

@@ -2,10 +2,13 @@
 
 use kiln_krm::check::{ListKind, ListNotKrm};
 use kiln_krm::kptfile::{KptfileProblem, PipelineProblem};
+use kiln_krm::record::DecodeError;
+use kiln_policy::PolicyRefusal;
 use kiln_render::{Exit, Failure};
-use kiln_runtime::{ExecProblem, StartError};
+use kiln_runtime::{ExecProblem, PeerProblem, StartError};
 
 use crate::environment::KILN_GIT_TIMEOUT;
+use crate::functions::policy;
 
 pub(crate) const NO_ITEMS: &str = "a function must print all resources to keep; to change nothing, print the input ResourceList; \
     to remove everything, print `items: []`";
@@ -32,9 +35,11 @@ pub(crate) fn call(failure: &Failure, config: Option<&str>) -> Option<String> {
         Failure::NoItems(_) => NO_ITEMS,
         Failure::ReportedErrors { .. } => "fix the errors in the results above",
         Failure::File(_) => INVALID_FILE,
-        Failure::Kptfile(error) => kptfile(&error.problem)?,
+        Failure::Kptfile(error) => return kptfile(&error.problem),
         Failure::Pipeline(error) => pipeline(error.problem),
         Failure::PipelineAtRun(errors) => pipeline(errors.first()?.problem),
+        Failure::Remote { problem, .. } => peer((*problem)?),
+        Failure::Denied(denied) => return policy::refusal(denied.error()).map(PolicyRefusal::hint),
         Failure::NotFound(_)
         | Failure::Unavailable(_)
         | Failure::NoMatchingTag(_)
@@ -62,6 +67,9 @@ pub(crate) fn exit(exit: &Exit, config: Option<&str>) -> String {
             "the function was killed, often because it ran out of memory; give it more memory or fewer resources"
         }
         (Some(_), _) => "the function crashed; try another version of it",
+        (None, 125) => {
+            "exit code 125 usually means that the container engine could not start the image; check its name and the registry"
+        }
         (None, 126) => {
             "the program that the function runs is not executable; check its permissions"
         }
@@ -96,9 +104,35 @@ pub(crate) fn start(error: &StartError) -> Option<&'static str> {
     }
 }
 
-/// git timed out.
 pub(crate) fn git_timeout() -> String {
     format!("to wait longer, set {KILN_GIT_TIMEOUT}, for example {KILN_GIT_TIMEOUT}=1h")
+}
+
+/// The function runner cannot be used.
+fn peer(problem: PeerProblem) -> &'static str {
+    match problem {
+        PeerProblem::Refused => {
+            "nothing listens at this address; start a runner with `kiln serve`, or check the address"
+        }
+        PeerProblem::PlainText => {
+            "the runner ended the connection; if it uses TLS, pass its CA certificate with --runner-tls-ca"
+        }
+        PeerProblem::NoTls => {
+            "the runner does not use TLS; start it with --tls-cert and --tls-key, or omit https:// and --runner-tls-ca"
+        }
+        PeerProblem::UnknownIssuer => {
+            "the certificate of the runner is from another CA; pass the CA certificate that signed it with --runner-tls-ca"
+        }
+        PeerProblem::CaAsServer => {
+            "the runner uses the certificate of a CA as its own; create a server certificate that the CA signs (see docs/runner.md), or start the runner with `kiln serve --tls-self-signed`"
+        }
+        PeerProblem::OtherName => {
+            "the certificate of the runner is for another name; pass that name with --runner-tls-server-name"
+        }
+        PeerProblem::Token => {
+            "the runner requires a token; pass a file with it with --runner-token-file"
+        }
+    }
 }
 
 fn not_krm(error: &ListNotKrm) -> &'static str {
@@ -128,9 +162,14 @@ fn pipeline(problem: PipelineProblem) -> &'static str {
     }
 }
 
-fn kptfile(problem: &KptfileProblem) -> Option<&'static str> {
+fn kptfile(problem: &KptfileProblem) -> Option<String> {
     let hint = match problem {
-        KptfileProblem::Missing(_) => "a package needs a Kptfile; `kiln fn eval` works without one",
+        KptfileProblem::Decode(DecodeError::Misfits(misfits)) => {
+            return misfits.first().map(|misfit| misfit.problem.hint());
+        }
+        KptfileProblem::Missing(_) => {
+            "a package needs a Kptfile, which `kiln pkg init` writes; `kiln fn eval` works without one"
+        }
         KptfileProblem::Yaml(_) => "fix the Kptfile",
         KptfileProblem::Decode(_) => "fix or remove the invalid fields",
         KptfileProblem::UnknownType(_)
@@ -141,5 +180,5 @@ fn kptfile(problem: &KptfileProblem) -> Option<&'static str> {
         }
         KptfileProblem::Deprecated(_) | KptfileProblem::Io(_) => return None,
     };
-    Some(hint)
+    Some(hint.to_owned())
 }

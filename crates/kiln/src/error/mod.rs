@@ -4,9 +4,11 @@
 //! hint, by the types in its chain.
 
 pub(crate) mod hints;
+pub(crate) mod image;
 pub(crate) mod package;
 pub(crate) mod position;
 pub(crate) mod render;
+pub(crate) mod revisions;
 
 use std::error::Error;
 use std::fmt;
@@ -17,9 +19,24 @@ use kiln_task::ChangeError;
 use kiln_task::git::NoResponse;
 use serde::Serialize;
 
+use crate::compat::Compat;
+use crate::functions::policy;
 use crate::interrupt;
 use crate::ui::{Level, Record};
 pub(crate) use position::FilePosition;
+
+/// Returns from the function with an error about the command line.
+macro_rules! bail_usage {
+    ($($message:tt)*) => {
+        return Err($crate::error::CommandError::usage(format!($($message)*)).into())
+    };
+}
+pub(crate) use bail_usage;
+
+/// The exit code for an invalid command line.
+pub(crate) const USAGE: u8 = 2;
+/// The exit code for differences.
+pub(crate) const DIFFERENCES: u8 = 3;
 
 /// Why a command failed.
 #[derive(Debug, Default)]
@@ -49,6 +66,12 @@ pub(crate) enum ErrorClass {
     Function,
     /// A container engine, a registry or a remote repository is not available.
     Unavailable,
+    /// The policy refuses a function, or cannot be read.
+    Policy,
+    /// The command line is invalid.
+    Usage,
+    /// Nothing failed, but there are differences, and the command line asks to report them: `--check`, `--exit-code`.
+    Differences,
     /// The reader of our output has closed it: `kiln fn source | head`. This is not a failure.
     OutputClosed,
 }
@@ -58,6 +81,22 @@ impl CommandError {
     pub(crate) fn new(message: impl Into<String>) -> CommandError {
         CommandError {
             message: Some(message.into()),
+            ..CommandError::default()
+        }
+    }
+
+    /// An invalid command line.
+    pub(crate) fn usage(message: impl fmt::Display) -> CommandError {
+        CommandError {
+            class: ErrorClass::Usage,
+            ..CommandError::new(format!("error: {message}"))
+        }
+    }
+
+    /// Differences that have been printed.
+    pub(crate) fn differences() -> CommandError {
+        CommandError {
+            class: ErrorClass::Differences,
             ..CommandError::default()
         }
     }
@@ -81,15 +120,15 @@ impl CommandError {
         }
     }
 
-    /// The exit code. A command that fails after a signal exits with the code of the signal.
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match self.class {
-            ErrorClass::OutputClosed => ExitCode::SUCCESS,
-            ErrorClass::Other
-            | ErrorClass::Input
-            | ErrorClass::Function
-            | ErrorClass::Unavailable => interrupt::exit_code().unwrap_or(ExitCode::FAILURE),
-        }
+    /// The exit code; kpt has only one for all errors. A command that fails after a signal exits with the code of the signal.
+    pub(crate) fn exit_code(&self, compat: Compat) -> ExitCode {
+        let code = match (self.class, compat) {
+            (ErrorClass::OutputClosed, _) => return ExitCode::SUCCESS,
+            (ErrorClass::Usage, Compat::Kiln) => ExitCode::from(USAGE),
+            (ErrorClass::Differences, Compat::Kiln) => ExitCode::from(DIFFERENCES),
+            _ => ExitCode::FAILURE,
+        };
+        interrupt::exit_code().unwrap_or(code)
     }
 
     /// The message with position and hint; `None` if there is nothing to print.
@@ -173,17 +212,40 @@ impl From<anyhow::Error> for CommandError {
             Ok(error) => return error,
             Err(error) => error,
         };
-        let (class, hint) = if error.chain().any(is_closed_output) {
-            (ErrorClass::OutputClosed, None)
-        } else if error.chain().any(is_timeout) {
-            (ErrorClass::Unavailable, Some(hints::git_timeout()))
-        } else {
-            (ErrorClass::Other, None)
-        };
+        let plain = CommandError::new(format!("error: {error:#}"));
+        if error.chain().any(is_closed_output) {
+            return CommandError {
+                class: ErrorClass::OutputClosed,
+                ..plain
+            };
+        }
+        if error.chain().any(is_timeout) {
+            return CommandError {
+                class: ErrorClass::Unavailable,
+                hint: Some(hints::git_timeout()),
+                ..plain
+            };
+        }
+        if let Some(refusal) = error.chain().find_map(policy::refusal) {
+            return CommandError {
+                class: ErrorClass::Policy,
+                hint: Some(refusal.hint()),
+                ..plain
+            };
+        }
+        if let Some(failure) = error.chain().find_map(revisions::render_failure) {
+            return revisions::failed_render(plain, failure);
+        }
+        if let Some((class, hint)) = error.chain().find_map(image::class_and_hint) {
+            return CommandError {
+                class,
+                hint,
+                ..plain
+            };
+        }
         CommandError {
-            class,
-            hint,
-            ..CommandError::new(format!("error: {error:#}"))
+            hint: error.chain().find_map(revisions::hint),
+            ..plain
         }
     }
 }

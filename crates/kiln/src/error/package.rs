@@ -11,7 +11,7 @@ use crate::package::Location;
 
 /// A directory cannot be listed.
 pub(crate) fn list_error(location: &Location, error: &FileError) -> Error {
-    let (path, reason) = parts(error);
+    let (path, reason) = error.parts();
     anyhow!("open {}: {reason}", location.absolute(path))
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn list_error(location: &Location, error: &FileError) -> Error {
 pub(crate) fn file_error(compat: Compat, location: &Location, error: &PackageError) -> Error {
     match error {
         PackageError::File(error) => {
-            let (path, reason) = parts(error);
+            let (path, reason) = error.parts();
             let absolute = location.absolute(path);
             match (compat, error) {
                 (Compat::Kiln, _) => anyhow!("{}: {reason}", location.show(path)),
@@ -90,13 +90,5 @@ pub(super) fn yaml_position(
         line: error.position().line + lines_before,
         column: error.position().column,
         display: PositionDisplay::InMessage,
-    }
-}
-
-fn parts(error: &FileError) -> (&str, &str) {
-    match error {
-        FileError::NotFound(path) => (path, "no such file or directory"),
-        FileError::IsDirectory(path) => (path, "is a directory"),
-        FileError::Failed { path, reason } => (path, reason),
     }
 }

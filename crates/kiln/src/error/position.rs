@@ -6,7 +6,6 @@ use kiln_krm::package::FileSource;
 use kiln_render::FunctionPlace;
 use kiln_yaml::{Document, NodeRef};
 
-/// A position in a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePosition {
     /// The path as the user would write it.
@@ -75,6 +74,7 @@ impl fmt::Display for FilePosition {
 pub(super) struct FunctionEntry {
     /// The image or command line.
     pub(super) name: String,
+    pub(super) is_image: bool,
     pub(super) position: FilePosition,
     /// Relative to the Kptfile.
     pub(super) config_path: Option<String>,
@@ -90,8 +90,10 @@ pub(super) fn function_entry(
     let list = document.root().get_path(&["pipeline", place.kind.list()])?;
     let function = entry(list, place.index)?;
     let scalar = |key: &str| Some(function.get(key)?.as_text()?.to_owned());
+    let image = scalar("image");
     Some(FunctionEntry {
-        name: scalar("image").or_else(|| scalar("exec"))?,
+        is_image: image.is_some(),
+        name: image.or_else(|| scalar("exec"))?,
         position: position_of(function, kptfile, &text)?,
         config_path: scalar("configPath"),
     })
@@ -104,7 +106,24 @@ pub(super) fn field_position(
     field: &str,
 ) -> Option<FilePosition> {
     let (document, text) = parsed(files, kptfile)?;
-    let mut node = document.root();
+    position_of(field_node(document.root(), field), kptfile, &text)
+}
+
+/// The line of a field in a document of a file; if the field is missing, that of the mapping that should contain it.
+pub(crate) fn field_line(
+    files: &dyn FileSource,
+    path: &str,
+    index: usize,
+    field: &str,
+) -> Option<usize> {
+    let documents = kiln_yaml::parse_all(&files.read(path).ok()?).ok()?;
+    let root = documents.get(index)?.root();
+    Some(field_node(root, field).position()?.line)
+}
+
+/// The node of a field such as `spec.containers[0].image`, or the last node on the way to it that exists.
+fn field_node<'a>(root: NodeRef<'a>, field: &str) -> NodeRef<'a> {
+    let mut node = root;
     for part in field.split('.') {
         let (key, index) = match part.split_once('[') {
             Some((key, index)) => (key, index.trim_end_matches(']').parse().ok()),
@@ -113,12 +132,16 @@ pub(super) fn field_position(
         let Some(inner) = node.get(key) else {
             break;
         };
-        node = match index {
-            Some(index) => entry(inner, index)?,
-            None => inner,
+        node = inner;
+        let Some(index) = index else {
+            continue;
         };
+        match entry(inner, index) {
+            Some(item) => node = item,
+            None => break,
+        }
     }
-    position_of(node, kptfile, &text)
+    node
 }
 
 /// The start of a document in a file.

@@ -3,11 +3,14 @@
 use anyhow::Error;
 use kiln_go::quote;
 use kiln_krm::check::ListKind;
+use kiln_krm::image::{DEFAULT_PREFIX, with_prefix};
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
+use kiln_krm::record::{DecodeError, Misfit};
 use kiln_render::{Failure, RenderError, Trace, UnreadableFile};
+use kiln_runtime::{FunctionSpec, Target};
 
 use super::package::{parse_position, yaml_position};
 use super::position::{
@@ -17,17 +20,19 @@ use super::{CommandError, ErrorClass, FilePosition, hints};
 use crate::compat::Compat;
 use crate::functions::container_functions;
 use crate::functions::evaluators::EvaluatorSetup;
+use crate::functions::unknown_function::{UnknownFunction, unknown_image};
 use crate::ui::Ui;
 
 /// The package of a render, from which positions and hints are found.
 pub(crate) struct RenderErrors<'a> {
-    pub(crate) ui: &'a Ui,
+    pub(crate) compat: Compat,
     pub(crate) files: &'a dyn FileSource,
     /// The absolute path.
     pub(crate) root: &'a str,
     /// The path on the command line.
     pub(crate) named: &'a str,
-    pub(crate) evaluators: &'a EvaluatorSetup,
+    /// The evaluators of the command line; `None` for packages in repositories.
+    pub(crate) evaluators: Option<&'a EvaluatorSetup>,
 }
 
 impl RenderErrors<'_> {
@@ -38,7 +43,7 @@ impl RenderErrors<'_> {
             return CommandError::new(message.unwrap_or_default()).into();
         };
         let class = class(trace.failure());
-        match (self.ui.compat(), message) {
+        match (self.compat, message) {
             (Compat::Kiln, message) => self.traced(trace, message.unwrap_or_default()).into(),
             (_, message) => CommandError {
                 message,
@@ -49,7 +54,8 @@ impl RenderErrors<'_> {
         }
     }
 
-    fn traced(&self, trace: &Trace, message: String) -> CommandError {
+    /// The error with kpt's message, or another where kpt's does not help.
+    pub(super) fn traced(&self, trace: &Trace, message: String) -> CommandError {
         let failure = trace.failure();
         let directory = self.directory(trace.package());
         let kptfile = paths::join(&[&directory, FILE_NAME]);
@@ -57,13 +63,18 @@ impl RenderErrors<'_> {
         let entry = entry.and_then(|place| function_entry(self.files, &kptfile, place));
         let config = entry.as_ref().and_then(|entry| entry.config_path.as_ref());
         let config = config.map(|path| self.show(&paths::join(&[&directory, path])));
+        let image = entry.as_ref().filter(|entry| entry.is_image);
+        let image = image.map(|entry| with_prefix(self.prefix(), &entry.name));
+        let unknown = image.filter(|_| did_not_run(failure));
+        let unknown = unknown.and_then(|image| unknown_image(&image));
         let (function, position) = match entry {
             Some(FunctionEntry { name, position, .. }) => (Some(name), Some(position)),
             None => (None, None),
         };
         let position = self.position(failure, &kptfile).or(position);
+        let own = self.message(failure, &kptfile, unknown.as_ref());
         CommandError {
-            message: Some(self.message(failure, &kptfile).unwrap_or(message)),
+            message: Some(own.unwrap_or(message)),
             class: class(failure),
             package: Some(self.package_name(&directory)),
             function,
@@ -71,13 +82,24 @@ impl RenderErrors<'_> {
                 file: self.show(&position.file),
                 ..position
             }),
-            hint: self.hint(failure, config.as_deref()),
+            hint: unknown
+                .and_then(|unknown| unknown.suggestion)
+                .or_else(|| self.hint(failure, config.as_deref())),
         }
     }
 
     /// The message where it is not kpt's.
-    fn message(&self, failure: &Failure, kptfile: &str) -> Option<String> {
+    fn message(
+        &self,
+        failure: &Failure,
+        kptfile: &str,
+        unknown: Option<&UnknownFunction>,
+    ) -> Option<String> {
         match failure {
+            Failure::Unavailable(_) => {
+                let unknown = unknown.filter(|unknown| unknown.suggestion.is_some());
+                unknown.map(|unknown| format!("Error: {}", not_available(unknown)))
+            }
             Failure::Exit(exit) => Some(format!("Error: function failed: {}", exit.text)),
             Failure::File(file) => {
                 let shown = self.show(&file.path);
@@ -97,6 +119,14 @@ impl RenderErrors<'_> {
                     Some(format!(
                         "Error: Kptfile at {path} can't be read.\n\nDetails:\n{report}"
                     ))
+                }
+                KptfileProblem::Decode(DecodeError::Misfits(misfits)) => {
+                    let shown = self.show(kptfile);
+                    let texts = misfits.iter().map(|Misfit { line, problem }| {
+                        format!("\n  {shown}:{line}: {}", problem.plain_text())
+                    });
+                    let texts: String = texts.collect();
+                    Some(format!("Error: the Kptfile is invalid:{texts}"))
                 }
                 _ => None,
             },
@@ -137,15 +167,22 @@ impl RenderErrors<'_> {
 
     fn hint(&self, failure: &Failure, config: Option<&str>) -> Option<String> {
         match failure {
-            Failure::Unavailable(_) => {
-                let functions = container_functions::of_package(self.files, self.evaluators);
-                Some(container_functions::hint(&functions))
+            Failure::Unavailable(unavailability) => {
+                let functions = container_functions::of_package(self.files, self.evaluators?);
+                container_functions::unavailable(unavailability.error(), &functions)
             }
             Failure::NoMatchingTag(_) => {
-                Some(hints::no_matching_tag(&self.evaluators.registry_problems()))
+                let problems = self.evaluators.map(EvaluatorSetup::registry_problems);
+                Some(hints::no_matching_tag(&problems.unwrap_or_default()))
             }
             failure => hints::call(failure, config),
         }
+    }
+
+    /// The prefix for image names without a registry.
+    fn prefix(&self) -> &str {
+        self.evaluators
+            .map_or(DEFAULT_PREFIX, EvaluatorSetup::prefix)
     }
 
     /// A package's directory relative to the root.
@@ -178,12 +215,19 @@ impl RenderErrors<'_> {
 }
 
 /// The error of a failed call of one function outside of any pipeline.
-pub(crate) fn call_error(ui: &Ui, failure: &Failure, function: &str) -> CommandError {
+pub(crate) fn call_error(ui: &Ui, failure: &Failure, target: &Target) -> CommandError {
     let is_own = ui.compat() == Compat::Kiln;
-    let message = match failure {
-        Failure::Exit(exit) if is_own => format!("error: function failed: {}", exit.text),
-        Failure::Exit(_) => return CommandError::logged(),
-        failure => format!("error: {}", failure.chain_text()),
+    let unknown = match target {
+        Target::Image(image) if is_own && did_not_run(failure) => unknown_image(image),
+        _ => None,
+    };
+    let message = match (failure, &unknown) {
+        (Failure::Unavailable(_), Some(unknown)) if unknown.suggestion.is_some() => {
+            format!("error: {}", not_available(unknown))
+        }
+        (Failure::Exit(exit), _) if is_own => format!("error: function failed: {}", exit.text),
+        (Failure::Exit(_), _) => return CommandError::logged(),
+        (failure, _) => format!("error: {}", failure.chain_text()),
     };
     let error = CommandError {
         class: class(failure),
@@ -192,15 +236,37 @@ pub(crate) fn call_error(ui: &Ui, failure: &Failure, function: &str) -> CommandE
     if !is_own {
         return error;
     }
+    let function = FunctionSpec::new(target.clone()).name().to_owned();
     CommandError {
-        function: Some(function.to_owned()),
-        hint: match failure {
-            Failure::Unavailable(_) => {
-                Some(container_functions::hint(&[(None, function.to_owned())]))
-            }
-            failure => hints::call(failure, None),
+        hint: match (unknown.and_then(|unknown| unknown.suggestion), failure) {
+            (Some(suggestion), _) => Some(suggestion),
+            (None, Failure::Unavailable(unavailability)) => container_functions::unavailable(
+                unavailability.error(),
+                &[(None, function.clone())],
+            ),
+            (None, failure) => hints::call(failure, None),
         },
+        function: Some(function),
         ..error
+    }
+}
+
+/// The message for a function that is not built in, if nothing can run its image.
+fn not_available(unknown: &UnknownFunction) -> String {
+    format!("{}, and its image is not available", unknown.problem)
+}
+
+/// Whether the image could not be run at all, perhaps because it does not exist.
+fn did_not_run(failure: &Failure) -> bool {
+    match failure {
+        Failure::Unavailable(_)
+        | Failure::NotFound(_)
+        | Failure::NotStarted(_)
+        | Failure::Text(_) => true,
+        Failure::Remote { problem, .. } => problem.is_none(),
+        // What container engines return if they cannot run an image.
+        Failure::Exit(exit) => exit.code == 125,
+        _ => false,
     }
 }
 
@@ -219,7 +285,10 @@ fn class(failure: &Failure) -> ErrorClass {
         | Failure::Pipeline(_)
         | Failure::PipelineAtRun(_)
         | Failure::File(_) => ErrorClass::Input,
-        Failure::Unavailable(_) | Failure::NotFound(_) => ErrorClass::Unavailable,
+        Failure::Unavailable(_) | Failure::NotFound(_) | Failure::Remote { .. } => {
+            ErrorClass::Unavailable
+        }
+        Failure::Denied(_) => ErrorClass::Policy,
         Failure::NoMatchingTag(_) | Failure::ExecNotAllowed | Failure::Text(_) => ErrorClass::Other,
     }
 }

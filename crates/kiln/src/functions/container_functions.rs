@@ -1,11 +1,17 @@
-//! Lists the functions that need a container engine, for the hint that none is available.
+//! Hints for images that cannot run, and the list of functions that need a container engine.
+
+use std::error::Error;
 
 use kiln_go::quote;
-use kiln_krm::kptfile::{FILE_NAME, Kptfile};
-use kiln_krm::package::{EntryKind, FileSource};
-use kiln_krm::paths;
+use kiln_image::{ImageRunError, LeftToNext};
+use kiln_krm::package::FileSource;
+use kiln_runtime::NotFoundThenUnavailable;
+use kiln_sandbox::SandboxError;
+use kiln_wasm::{WasmError, WasmImageError};
 
 use super::evaluators::EvaluatorSetup;
+use crate::error::image;
+use crate::package::kptfiles;
 
 /// The directory of a package, if there is one, and an image.
 pub(crate) type ContainerFunction = (Option<String>, String);
@@ -14,25 +20,71 @@ pub(crate) type ContainerFunction = (Option<String>, String);
 /// Unreadable Kptfiles are skipped: the hint is about another error.
 pub(crate) fn of_package(files: &dyn FileSource, setup: &EvaluatorSetup) -> Vec<ContainerFunction> {
     let mut found = Vec::new();
-    let mut pending = vec![String::new()];
-    while let Some(directory) = pending.pop() {
-        let kptfile = files.read(&paths::join(&[&directory, FILE_NAME])).ok();
-        let kptfile = kptfile.and_then(|bytes| Kptfile::read(&bytes).ok());
-        let pipeline = kptfile.and_then(|kptfile| kptfile.pipeline);
-        if let Some(pipeline) = pipeline {
-            let functions = pipeline.mutators.iter().chain(&pipeline.validators);
-            let images = functions.filter_map(|function| setup.image_for_engine(function));
-            found.extend(images.map(|image| (Some(directory.clone()), image)));
-        }
-        let entries = files.list(&directory).unwrap_or_default().into_iter();
-        let mut inner: Vec<String> = entries
-            .filter(|entry| entry.kind == EntryKind::Directory && entry.name != ".git")
-            .map(|entry| paths::join(&[&directory, &entry.name]))
-            .collect();
-        inner.sort_by(|one, other| other.cmp(one));
-        pending.append(&mut inner);
+    for (directory, kptfile) in kptfiles(files) {
+        let Some(pipeline) = kptfile.pipeline else {
+            continue;
+        };
+        let functions = pipeline.mutators.iter().chain(&pipeline.validators);
+        let images = functions.filter_map(|function| setup.image_for_engine(function));
+        found.extend(images.map(|image| (Some(directory.clone()), image)));
     }
     found
+}
+
+/// The hint for an evaluator that is not available. `functions` are those that need a container engine.
+pub(crate) fn unavailable(
+    error: &(dyn Error + Send + Sync + 'static),
+    functions: &[ContainerFunction],
+) -> Option<String> {
+    // What is wrong with a module is in the message; an engine cannot run it either.
+    if error.is::<WasmError>() || error.is::<WasmImageError>() {
+        return None;
+    }
+    if let Some(error) = error.downcast_ref::<ImageRunError>() {
+        return Some(image_hint(error));
+    }
+    if let Some(error) = error.downcast_ref::<LeftToNext>() {
+        return Some(image_hint(&error.0));
+    }
+    match error.downcast_ref::<SandboxError>() {
+        Some(SandboxError::Mount { .. }) => return Some("check the paths of --mount".to_owned()),
+        Some(_) => return Some(doctor()),
+        None => {}
+    }
+    let not_found = error.downcast_ref::<NotFoundThenUnavailable>();
+    let left = not_found.and_then(|both| both.not_found.downcast_ref::<LeftToNext>());
+    Some(match left {
+        Some(LeftToNext(error)) => format!("{}; or: {}", image_hint(error), hint(functions)),
+        None => hint(functions),
+    })
+}
+
+/// What to do about an image that kiln does not run.
+fn image_hint(error: &ImageRunError) -> String {
+    let hint = match error {
+        ImageRunError::OpenStore(error) => return image::open(error),
+        ImageRunError::Store(error) => return image::store(error).unwrap_or_else(doctor),
+        ImageRunError::Pull { source, .. } => {
+            let (_, hint) = image::pull(source);
+            return hint.unwrap_or_else(doctor);
+        }
+        ImageRunError::NoStore => "set KILN_STORE or HOME to a directory for the image store",
+        ImageRunError::Reference { .. } => "write the image as HOST/NAME:TAG or HOST/NAME@DIGEST",
+        ImageRunError::MountKind { .. } => "use a mount of type bind, or --image-runtime=docker",
+        ImageRunError::User { .. } => "give numbers for the user and the group",
+        ImageRunError::NoCommand { .. }
+        | ImageRunError::NoProgram { .. }
+        | ImageRunError::Artifact { .. } => "use an image with an entrypoint that is a program",
+        ImageRunError::Thread(_) | ImageRunError::Read { .. } | ImageRunError::NoLevel { .. } => {
+            return doctor();
+        }
+    };
+    hint.to_owned()
+}
+
+fn doctor() -> String {
+    "`kiln doctor` shows which ways to run images work here, and how to enable the others"
+        .to_owned()
 }
 
 /// The hint, with the list of functions.

@@ -6,25 +6,30 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount, PullPolicy};
-use kiln_evaluators::{CONTAINER, ChainOptions, NativeForm, NativeOptions};
+use kiln_container::{CommandStyle, Mount, PullPolicy};
+use kiln_evaluators::{
+    CONTAINER, ChainOptions, IMAGE, NativeForm, NativeOptions, WASM, WasmPrograms,
+};
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_krm::kptfile::Function;
 use kiln_package::available_threads;
-use kiln_render::{Builtins, FunctionOptions, RenderCompat, Tags, resolved_image};
+use kiln_render::{
+    Builtins, FunctionOptions, RenderCompat, Tags, TouchedResources, resolved_image,
+};
 use kiln_runtime::{
     CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, EvaluatorChain, FunctionSpec,
     Limits, Network, RunContext,
 };
 
+use kiln_wasm::{WasmImageEvaluator, WasmStep};
+
 use super::flags::FunctionFlags;
+use super::image_runtime::{ImageEvaluators, ImageRuntimeFlags, ImageSettings};
 use super::mounted_files::MountedFiles;
 use super::registry_tags::RegistryTags;
-use super::wasm::{WasmPrograms, WasmRefused};
+use super::wasm::{WasmContext, WasmFlags, WasmSteps};
 use crate::compat::Compat;
-use crate::environment::{KRM_FN_RUNTIME, PATH};
-use crate::flag_values::go_bool;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
@@ -36,9 +41,10 @@ pub(crate) struct EvaluatorFlags {
     /// When to pull images: Always, IfNotPresent or Never
     #[arg(long, value_name = "POLICY", default_value = "IfNotPresent", value_parser = pull_policy)]
     image_pull_policy: PullPolicy,
-    /// Accepted because kpt has it; functions in WebAssembly are not supported yet
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
-    allow_alpha_wasm: Option<bool>,
+    #[command(flatten)]
+    image_runtime: ImageRuntimeFlags,
+    #[command(flatten)]
+    wasm: WasmFlags,
 }
 
 /// The container flags of `fn eval`.
@@ -55,7 +61,9 @@ pub(crate) struct ContainerFlags {
 pub(crate) struct EvaluatorSetup {
     prefix: String,
     evaluators: EvaluatorChain,
-    container: Arc<ContainerEvaluator>,
+    images: ImageEvaluators,
+    wasm_images: Option<WasmImageEvaluator>,
+    wasm_steps: WasmSteps,
     /// Whether built-in versions can be selected.
     native_tags: bool,
     /// Whether images can be pulled, so that tags in registries can be selected.
@@ -78,7 +86,7 @@ impl EvaluatorFlags {
         &self,
         ui: &Ui,
         container: ContainerFlags,
-        wasm: WasmPrograms,
+        kpt_wasm_programs: WasmPrograms,
     ) -> Result<EvaluatorSetup> {
         let prefix = self.functions.prefix()?;
         let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
@@ -96,35 +104,45 @@ impl EvaluatorFlags {
             files: Some(Arc::new(MountedFiles::new(&container.mounts))),
             ..native
         });
-        let mut own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
-        if self.allow_alpha_wasm == Some(true) {
-            own.push(("wasm", Arc::new(WasmRefused(wasm))));
-        }
-        let native_tags = native.is_some();
-        let container = Arc::new(ContainerEvaluator::new(ContainerOptions {
-            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
-            search_path: std::env::var_os(PATH).unwrap_or_default(),
-            style: match behaviour {
-                RenderCompat::Kiln => CommandStyle::Kiln,
-                RenderCompat::Kpt => CommandStyle::Kpt,
-            },
+        let own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
+        let wasm = self.wasm.check(&WasmContext {
+            compat: ui.compat(),
+            kpt_programs: kpt_wasm_programs,
             pull_policy: self.image_pull_policy,
-            mounts: container.mounts,
-            user: container.user,
-        }));
+            has_runner: self.functions.has_runner(),
+        })?;
+        let native_tags = native.is_some();
+        let images = self.image_runtime.check(
+            ui.compat(),
+            ImageSettings {
+                pull_policy: self.image_pull_policy,
+                mounts: container.mounts,
+                user: container.user,
+                style: match behaviour {
+                    RenderCompat::Kiln => CommandStyle::Kiln,
+                    RenderCompat::Kpt => CommandStyle::Kpt,
+                },
+                variables: Vec::new(),
+            },
+        )?;
         let evaluators = ChainOptions {
             own,
             exec: Some(exec),
             native,
+            wasm: wasm.chain,
             remote: self.functions.remote()?,
-            container: Some(Arc::<ContainerEvaluator>::clone(&container)),
+            image: images.image(),
+            container: images.container(),
+            policy: self.functions.policy(ui)?,
             ..ChainOptions::default()
         };
         let cancel = on_interrupt();
         Ok(EvaluatorSetup {
             prefix,
             evaluators: evaluators.chain(),
-            container,
+            images,
+            wasm_images: wasm.images,
+            wasm_steps: wasm.steps,
             native_tags,
             // kpt asks registries even then.
             may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == RenderCompat::Kpt,
@@ -153,6 +171,8 @@ impl EvaluatorSetup {
             limits: self.limits,
             threads: self.threads,
             cancel: self.cancel.clone(),
+            touched: TouchedResources::Ignore,
+            wants_identity: false,
         }
     }
 
@@ -167,13 +187,32 @@ impl EvaluatorSetup {
             return Some(format!("{image} ({})", function.tag));
         };
         let found = self.evaluators.search(&FunctionSpec::image(image.as_str()));
-        let needs_engine = found.is_ok_and(|(search, _)| search.evaluator() == CONTAINER);
+        let needs_engine = found.is_ok_and(|(search, _)| match search.evaluator() {
+            IMAGE | CONTAINER => true,
+            // An image that may be a module, and else is left to the next evaluator.
+            WASM => {
+                let images = self.wasm_images.as_ref();
+                !images.is_some_and(|images| images.is_known_module(&image))
+            }
+            _ => false,
+        });
         needs_engine.then_some(image)
+    }
+
+    /// The level of isolation by which an image ran, if kiln itself ran it.
+    pub(crate) fn isolation(&self, image: &str) -> Option<String> {
+        let level = self.images.image.as_ref()?.level_used(image)?;
+        Some(level.to_string())
     }
 
     /// The errors of registries that were asked for tags.
     pub(crate) fn registry_problems(&self) -> Vec<String> {
         self.registry_tags.problems()
+    }
+
+    /// How long the steps of functions in WebAssembly took, since the last call.
+    pub(crate) fn wasm_steps(&self) -> Vec<(WasmStep, Duration)> {
+        self.wasm_steps.take()
     }
 
     /// The prefix for image names without a registry.
@@ -203,7 +242,7 @@ impl Tags for EvaluatorSetup {
     /// The tags of local images and of the registry; kpt asks for both.
     fn elsewhere(&self, image: &str) -> Vec<String> {
         let ctx = RunContext::default();
-        let local = self.container.local_tags(image, &ctx);
+        let local = self.images.container.local_tags(image, &ctx);
         let mut tags = local.unwrap_or_default();
         if self.may_pull {
             tags.extend(self.registry_tags.of(image));
@@ -212,7 +251,7 @@ impl Tags for EvaluatorSetup {
     }
 }
 
-fn pull_policy(text: &str) -> Result<PullPolicy, String> {
+pub(crate) fn pull_policy(text: &str) -> Result<PullPolicy, String> {
     let names = PullPolicy::NAMES.map(|(name, _)| name);
     PullPolicy::parse(text).ok_or_else(|| format!("must be one of: {}", names.join(", ")))
 }

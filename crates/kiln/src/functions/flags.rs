@@ -9,13 +9,16 @@ use clap::Args;
 use kiln_evaluators::{ExecOptions, NativeOptions};
 use kiln_exec::ExecEvaluator;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
+use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, Network};
 use kiln_sandbox::{HostEnvironment, Sandbox, SandboxMode, SandboxPolicy};
 
+use super::policy::PolicyFlags;
 use super::runner_flags::RunnerFlags;
 use crate::environment::{KPT_IMAGE_PREFIX, PATH};
 use crate::flag_values::{go_time, size};
 use crate::log_format::LogFormat;
+use crate::ui::Ui;
 
 /// Which evaluators run functions, and within which limits.
 #[derive(Args, Debug)]
@@ -23,7 +26,7 @@ pub(crate) struct FunctionFlags {
     /// Prefix for image names without a registry [env: KPT_IMAGE_PREFIX]
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     image_prefix: Option<String>,
-    /// Log format: human-readable text, or one JSON object per line
+    /// Log format: human-readable text, one JSON object per line, or annotations of GitHub Actions
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
     /// Time limit for each function: 90s, 5m, 1h30m; 0 means no limit
@@ -39,6 +42,8 @@ pub(crate) struct FunctionFlags {
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
     exec_sandbox: SandboxMode,
     #[command(flatten)]
+    policy: PolicyFlags,
+    #[command(flatten)]
     runner: RunnerFlags,
 }
 
@@ -46,6 +51,11 @@ impl FunctionFlags {
     /// The prefix for image names without a registry.
     pub(crate) fn prefix(&self) -> Result<String> {
         checked_prefix(self.image_prefix.as_deref())
+    }
+
+    /// Which functions may run, and how.
+    pub(crate) fn policy(&self, ui: &Ui) -> Result<Option<Arc<LoadedPolicy>>> {
+        self.policy.load(ui)
     }
 
     /// The built-in functions, unless they are turned off.

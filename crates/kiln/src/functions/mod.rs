@@ -3,7 +3,10 @@
 pub(crate) mod container_functions;
 pub(crate) mod evaluators;
 pub(crate) mod flags;
-mod mounted_files;
+pub(crate) mod image_runtime;
+pub(crate) mod mounted_files;
+pub(crate) mod policy;
 pub(crate) mod registry_tags;
-mod runner_flags;
+pub(crate) mod runner_flags;
+pub(crate) mod unknown_function;
 pub(crate) mod wasm;

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use kiln_go::errno_text;
+use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::paths;
 
+use crate::compat::Compat;
+use crate::error::{CommandError, ErrorClass};
 use crate::ui::Ui;
 
 /// A directory, or one file in it.
@@ -38,7 +41,6 @@ impl Location {
 
     /// The location of a functionConfig.
     pub(crate) fn of_function_config(ui: &Ui, named: &str) -> Result<Location> {
-        use crate::compat::Compat;
         match ui.compat() {
             Compat::Kiln | Compat::Kpt => {
                 let resolved = resolve_links(&absolute(named)?)
@@ -130,6 +132,33 @@ pub(crate) fn resolve_as_named(ui: &Ui, named: &str) -> Result<String> {
         ));
     }
     Ok(resolved)
+}
+
+/// The directory of the package that the user named, with links resolved. In kiln's own mode, a Kptfile stands for its
+/// package.
+pub(crate) fn package_directory(ui: &Ui, named: &str) -> Result<String> {
+    if ui.compat() != Compat::Kiln {
+        return resolve_as_named(ui, named);
+    }
+    let path = match named {
+        "" => Path::new("."),
+        named => Path::new(named),
+    };
+    if !path.is_file() {
+        return resolve_as_named(ui, path.to_str().unwrap_or(named));
+    }
+    if path.file_name().is_none_or(|name| name != FILE_NAME) {
+        let error = CommandError {
+            class: ErrorClass::Input,
+            ..CommandError::new(format!("error: {named} is a file, not a package"))
+        };
+        let hint = "name the directory that contains the Kptfile";
+        return Err(CommandError::with_hint(error, hint).into());
+    }
+    match path.parent().and_then(Path::to_str).unwrap_or_default() {
+        "" => resolve_as_named(ui, "."),
+        directory => resolve_as_named(ui, directory),
+    }
 }
 
 /// The absolute path, cleaned without access to the file system as Go does it.

@@ -1,5 +1,6 @@
 //! Packages on disk: finding, reading and writing them, and errors about them.
 
+pub(crate) mod changed_since;
 pub(crate) mod destination;
 pub(crate) mod legacy_version;
 mod location;
@@ -9,18 +10,20 @@ pub(crate) mod write;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, anyhow};
+use kiln_krm::kptfile::{FILE_NAME, Kptfile};
 use kiln_krm::package::{
-    FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
+    EntryKind, FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile,
+    list_package_files,
 };
 use kiln_krm::read::{FileOptions, TrailingText, read_input_with};
-use kiln_krm::{Dialect, Resource, ResourceList};
+use kiln_krm::{Dialect, Resource, ResourceList, paths};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::compat::Compat;
 use crate::error::package::{file_error, list_error, stdin_error};
 use crate::ui::Ui;
 
-pub(crate) use location::{Location, absolute, resolve_as_named};
+pub(crate) use location::{Location, absolute, package_directory, resolve_as_named};
 
 /// Reads the resources at a location, under a lock that excludes other kiln commands that write.
 pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
@@ -122,6 +125,26 @@ fn trailing_text(compat: Compat) -> TrailingText {
         Compat::Kiln => TrailingText::Refused,
         Compat::Kpt | Compat::KptV039 => TrailingText::Ignored,
     }
+}
+
+/// The Kptfiles of a package and its sub-packages, each with the directory of its package, parents first. Those that cannot
+/// be read are left out.
+pub(crate) fn kptfiles(files: &dyn FileSource) -> Vec<(String, Kptfile)> {
+    let mut found = Vec::new();
+    let mut pending = vec![String::new()];
+    while let Some(directory) = pending.pop() {
+        let kptfile = files.read(&paths::join(&[&directory, FILE_NAME])).ok();
+        let kptfile = kptfile.and_then(|bytes| Kptfile::read(&bytes).ok());
+        found.extend(kptfile.map(|kptfile| (directory.clone(), kptfile)));
+        let entries = files.list(&directory).unwrap_or_default().into_iter();
+        let mut inner: Vec<String> = entries
+            .filter(|entry| entry.kind == EntryKind::Directory && entry.name != ".git")
+            .map(|entry| paths::join(&[&directory, &entry.name]))
+            .collect();
+        inner.sort_by(|one, other| other.cmp(one));
+        pending.append(&mut inner);
+    }
+    found
 }
 
 /// Locks a package against other kiln commands, and first recovers it if one was interrupted.

@@ -4,14 +4,21 @@ use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kiln_go::{GoDuration, quote};
-use kiln_krm::results::FunctionResult;
+use kiln_krm::results::{FunctionResult, ResultItem, Severity};
 use kiln_render::{Event, Log};
 
+use super::result_position::ReportedFiles;
+use crate::compat::Compat;
 use crate::ui::{Item, Level, Progress, Record, Ui};
+
+/// No more results of a function than this are located.
+const MAX_LOCATED: usize = 100;
 
 pub(crate) struct FunctionLog<'a> {
     ui: &'a Ui,
     is_quiet: bool,
+    /// The files in which results are located.
+    files: Option<ReportedFiles<'a>>,
     running: Mutex<Vec<RunningFunction>>,
 }
 
@@ -28,6 +35,7 @@ impl<'a> FunctionLog<'a> {
         FunctionLog {
             ui,
             is_quiet: false,
+            files: None,
             running: Mutex::default(),
         }
     }
@@ -35,6 +43,34 @@ impl<'a> FunctionLog<'a> {
     /// With `is_quiet`, logs only failures and warnings.
     pub(crate) fn quiet(self, is_quiet: bool) -> FunctionLog<'a> {
         FunctionLog { is_quiet, ..self }
+    }
+
+    /// Prints the positions of what functions report about resources. kpt does not.
+    pub(crate) fn with_files(self, files: ReportedFiles<'a>) -> FunctionLog<'a> {
+        let is_own = self.ui.compat() == Compat::Kiln;
+        FunctionLog {
+            files: Some(files).filter(|_| is_own),
+            ..self
+        }
+    }
+
+    /// The positions of the results of a function, in their order.
+    fn positions(&self, event: &Event) -> Vec<Option<String>> {
+        let (Event::Passed {
+            result, directory, ..
+        }
+        | Event::Failed {
+            result, directory, ..
+        }) = event
+        else {
+            return Vec::new();
+        };
+        let items = result.results.iter().take(MAX_LOCATED);
+        let position = |item: &ResultItem| {
+            let files = self.files.filter(|_| is_problem(item));
+            files?.position(directory, item)
+        };
+        items.map(position).collect()
     }
 
     fn running(&self) -> MutexGuard<'_, Vec<RunningFunction>> {
@@ -67,8 +103,17 @@ impl Log for FunctionLog<'_> {
             Event::Passed { function, .. } | Event::Failed { function, .. } => self.end(function),
             _ => None,
         };
-        if let Some(text) = message(&event, self.is_quiet) {
-            self.ui.log(&record(&event, ended_on.as_deref()), &text);
+        let positions = self.positions(&event);
+        let style = ResultStyle {
+            positions: &positions,
+            has_proposals: self.ui.compat() == Compat::Kiln,
+        };
+        if let Some(text) = message(&event, self.is_quiet, style) {
+            let mut record = record(&event, ended_on.as_deref());
+            for (item, position) in record.results.iter_mut().zip(&positions) {
+                item.position = position.as_deref();
+            }
+            self.ui.log(&record, &text);
         }
         if let Event::Running {
             function, package, ..
@@ -89,6 +134,7 @@ fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
             function: Some(function),
             image: given(&result.image),
             exec: given(&result.exec),
+            identity: given(&result.identity),
             duration_ms: u64::try_from(elapsed.as_millis()).ok(),
             exit_code: Some(result.exit_code),
             stderr: given(&result.stderr),
@@ -116,6 +162,7 @@ fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
             function,
             resources,
             package,
+            ..
         } => Record {
             event: "running",
             package: package.as_deref(),
@@ -127,6 +174,7 @@ fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
             function,
             elapsed,
             result,
+            ..
         } => ended("passed", function, elapsed, result),
         Event::Failed {
             function,
@@ -140,7 +188,14 @@ fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
     }
 }
 
-fn message(event: &Event, is_quiet: bool) -> Option<String> {
+/// What is printed about results besides kpt's text.
+#[derive(Clone, Copy)]
+struct ResultStyle<'a> {
+    positions: &'a [Option<String>],
+    has_proposals: bool,
+}
+
+fn message(event: &Event, is_quiet: bool, style: ResultStyle<'_>) -> Option<String> {
     match event {
         Event::Warning(text) => Some(format!("[WARN] {text}")),
         Event::Failed {
@@ -148,13 +203,14 @@ fn message(event: &Event, is_quiet: bool) -> Option<String> {
             elapsed,
             result,
             by_exit_code,
+            ..
         } => {
             let mut text = format!(
                 "[FAIL] {} in {}",
                 quote(function),
                 GoDuration::from_whole_millis(*elapsed)
             );
-            add_results(&mut text, result);
+            add_results(&mut text, result, style);
             if *by_exit_code {
                 add_block(&mut text, "Stderr", result.stderr.split('\n'));
                 let _ = write!(text, "\n  Exit code: {}", result.exit_code);
@@ -168,8 +224,10 @@ fn message(event: &Event, is_quiet: bool) -> Option<String> {
             function,
             resources,
             package,
+            is_module,
         } => {
-            let mut text = format!("[RUNNING] {}", quote(function));
+            let kind = if *is_module { "WASM " } else { "" };
+            let mut text = format!("[RUNNING] {kind}{}", quote(function));
             if let Some(count) = resources {
                 let _ = write!(text, " on {count} resource(s)");
             }
@@ -182,21 +240,46 @@ fn message(event: &Event, is_quiet: bool) -> Option<String> {
             function,
             elapsed,
             result,
+            ..
         } => {
             let mut text = format!(
                 "[PASS] {} in {}",
                 quote(function),
                 GoDuration::from_whole_millis(*elapsed)
             );
-            add_results(&mut text, result);
+            add_results(&mut text, result, style);
             add_block(&mut text, "Stderr", result.stderr.split('\n'));
             Some(text)
         }
     }
 }
 
-fn add_results(text: &mut String, result: &FunctionResult) {
-    let items: Vec<String> = result.results.iter().map(ToString::to_string).collect();
+/// Whether the user has to do something about an item.
+fn is_problem(item: &ResultItem) -> bool {
+    matches!(
+        item.known_severity(),
+        Some(Severity::Error | Severity::Warning)
+    )
+}
+
+fn add_results(text: &mut String, result: &FunctionResult, style: ResultStyle<'_>) {
+    let mut positions = style.positions.iter();
+    let items = result.results.iter().map(|item| {
+        let position = positions.next().cloned().flatten();
+        let proposed = item
+            .field
+            .as_ref()
+            .map(|field| field.proposed_value.as_str());
+        let is_shown = style.has_proposals && is_problem(item);
+        let proposed = proposed.filter(|value| is_shown && !value.is_empty());
+        let proposed = proposed.map(|value| format!("proposed value {}", quote(value)));
+        let more: Vec<String> = [position, proposed].into_iter().flatten().collect();
+        match more.is_empty() {
+            true => item.to_string(),
+            false => format!("{item} ({})", more.join(", ")),
+        }
+    });
+    let items: Vec<String> = items.collect();
     if !items.is_empty() {
         add_block(text, "[Results]", items.iter().map(String::as_str));
     }

@@ -1,6 +1,10 @@
 //! What commands report about functions and packages: the log, results, differences and timings.
 
+pub(crate) mod changes;
+pub(crate) mod contents_diff;
 pub(crate) mod function_log;
 pub(crate) mod preview;
+pub(crate) mod result_position;
 pub(crate) mod results_dir;
+pub(crate) mod run_report;
 pub(crate) mod timings;

@@ -1,12 +1,12 @@
 //! Previews of changes that are not written.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
 
 use anyhow::Result;
 use kiln_krm::package::{FileAction, FileChange, FileSource};
 use similar::TextDiff;
 
+use super::changes::{self, Made};
 use crate::ui::Ui;
 
 /// Prints the changes as a diff, in colours on a terminal.
@@ -15,10 +15,12 @@ pub(crate) fn show(ui: &Ui, files: &dyn FileSource, changes: &[FileChange]) -> R
     for change in changes {
         text.push_str(&diff(files, change));
     }
-    if std::io::stdout().is_terminal() {
+    if ui.colours_data() {
         text = coloured(&text);
     }
-    ui.write_data(text.as_bytes())
+    ui.write_data(text.as_bytes())?;
+    changes::report(ui, changes, Made::No);
+    Ok(())
 }
 
 fn diff(files: &dyn FileSource, change: &FileChange) -> String {
@@ -65,17 +67,4 @@ fn coloured(diff: &str) -> String {
         let _ = writeln!(out, "\x1b[{colour}m{line}\x1b[0m");
     }
     out
-}
-
-/// The files that would change, one per line.
-pub(crate) fn list(changes: &[FileChange]) -> String {
-    let verb = |change: &FileChange| match change.action {
-        FileAction::Write(_) => "would write",
-        FileAction::Delete => "would delete",
-    };
-    let lines = changes.iter();
-    let lines: Vec<String> = lines
-        .map(|change| format!("{} {}", verb(change), change.path))
-        .collect();
-    lines.join("\n")
 }

@@ -5,12 +5,20 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use kiln_render::{Event, Log};
+use kiln_wasm::WasmStep;
 
 /// Passes events to a log and records how long functions took.
 pub(crate) struct Timings<'a> {
     log: &'a dyn Log,
     started: Instant,
-    functions: RefCell<Vec<(String, Duration)>>,
+    functions: RefCell<Vec<TimedCall>>,
+}
+
+struct TimedCall {
+    function: String,
+    /// Empty if it is not known.
+    identity: String,
+    elapsed: Duration,
 }
 
 impl<'a> Timings<'a> {
@@ -26,17 +34,33 @@ impl<'a> Timings<'a> {
         self.started.elapsed()
     }
 
-    /// A line for each part. Rendering ended after `rendered`.
-    pub(crate) fn report(&self, rendered: Duration) -> String {
+    /// A line for each part. Rendering ended after `rendered`. `isolation` is how an image was isolated, if kiln itself
+    /// ran it; `steps` are parts of functions in WebAssembly.
+    pub(crate) fn report(
+        &self,
+        rendered: Duration,
+        isolation: impl Fn(&str) -> Option<String>,
+        steps: &[(WasmStep, Duration)],
+    ) -> String {
         let functions = self.functions.borrow();
-        let in_functions: Duration = functions.iter().map(|(_, elapsed)| *elapsed).sum();
+        let in_functions: Duration = functions.iter().map(|call| call.elapsed).sum();
         let mut text = String::from("Timings:");
         let mut line = |elapsed: Duration, what: &str| {
             let _ = write!(text, "\n{:>10.3}ms {what}", elapsed.as_secs_f64() * 1000.0);
         };
         line(rendered.saturating_sub(in_functions), "read");
-        for (function, elapsed) in functions.iter() {
-            line(*elapsed, function);
+        for call in functions.iter() {
+            let mut what = call.function.clone();
+            if !call.identity.is_empty() {
+                let _ = write!(what, " = {}", call.identity);
+            }
+            if let Some(level) = isolation(&call.function) {
+                let _ = write!(what, " ({level})");
+            }
+            line(call.elapsed, &what);
+        }
+        for (step, elapsed) in steps {
+            line(*elapsed, &format!("  {step}, in a function above"));
         }
         line(self.elapsed().saturating_sub(rendered), "write");
         text
@@ -46,14 +70,24 @@ impl<'a> Timings<'a> {
 impl Log for Timings<'_> {
     fn event(&self, event: Event) {
         if let Event::Passed {
-            function, elapsed, ..
+            function,
+            elapsed,
+            result,
+            ..
         }
         | Event::Failed {
-            function, elapsed, ..
+            function,
+            elapsed,
+            result,
+            ..
         } = &event
         {
             let mut functions = self.functions.borrow_mut();
-            functions.push((function.clone(), *elapsed));
+            functions.push(TimedCall {
+                function: function.clone(),
+                identity: result.identity.clone(),
+                elapsed: *elapsed,
+            });
         }
         self.log.event(event);
     }

@@ -1,8 +1,8 @@
 //! Verbs that take several revisions: a failure does not stop the others.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::error::{CommandError, ErrorClass};
+use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::ui::Ui;
 
 /// Runs `act` on each revision, and fails at the end if any of them failed.
@@ -12,7 +12,7 @@ pub(crate) fn for_each_revision(
     mut act: impl FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     if names.is_empty() {
-        bail!("PACKAGE_REVISION is a required positional argument");
+        bail_usage!("PACKAGE_REVISION is a required positional argument");
     }
     let mut errors = Vec::new();
     let mut hints: Vec<String> = Vec::new();

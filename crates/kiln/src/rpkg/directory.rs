@@ -1,5 +1,6 @@
 //! The files of a revision in a local directory.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -19,9 +20,10 @@ pub(crate) fn write(contents: &Contents, directory: &Path) -> Result<()> {
             directory
         );
     };
-    let name = name.display();
-    let temporary = directory.with_file_name(format!(".{name}.kiln-{}", std::process::id()));
+    let own = format!("{}{}", temporary_prefix(name), std::process::id());
+    let temporary = directory.with_file_name(own);
     let cannot_create = || format!("cannot create {}", directory.display());
+    remove_leftovers(directory);
     create_directory(&temporary).with_context(cannot_create)?;
     let written = write_files(contents, &temporary)
         .and_then(|()| fs::rename(&temporary, directory).with_context(cannot_create));
@@ -30,6 +32,48 @@ pub(crate) fn write(contents: &Contents, directory: &Path) -> Result<()> {
         let _ = fs::remove_dir_all(&temporary);
     }
     written
+}
+
+/// The beginning of the names of temporary directories. The id of the process follows.
+fn temporary_prefix(name: &OsStr) -> String {
+    format!(".{}.kiln-", name.display())
+}
+
+/// Removes the temporary directories of killed commands. A process that is alive may still be writing.
+fn remove_leftovers(directory: &Path) {
+    let Some(name) = directory.file_name() else {
+        return;
+    };
+    let parent = match directory.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let prefix = temporary_prefix(name);
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let process = process.and_then(|process| process.parse().ok());
+        if process.is_some_and(|process| !is_alive(process)) {
+            // Leftovers do no harm.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_alive(process: i32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+
+    let Some(pid) = Pid::from_raw(process).filter(|_| process > 0) else {
+        return false;
+    };
+    // A process of another user is alive too.
+    !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_alive(_: i32) -> bool {
+    true
 }
 
 fn write_files(contents: &Contents, directory: &Path) -> Result<()> {
@@ -54,7 +98,7 @@ fn create_directory(directory: &Path) -> std::io::Result<()> {
 
     fs::DirBuilder::new()
         .recursive(true)
-        .mode(0o750)
+        .mode(0o755)
         .create(directory)
 }
 
@@ -70,8 +114,9 @@ fn write_file(path: &Path, file: &PackageFile) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
 
     let mode = match file.mode {
-        FileMode::Regular => 0o600,
-        FileMode::Executable => 0o700,
+        // Less the umask.
+        FileMode::Regular => 0o644,
+        FileMode::Executable => 0o755,
         FileMode::Symlink => {
             let target = std::ffi::OsStr::from_bytes(&file.bytes);
             return std::os::unix::fs::symlink(target, path);

@@ -1,6 +1,5 @@
 //! Git as the environment configures it: cache directory, timeout and author.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, anyhow};
@@ -9,18 +8,10 @@ use kiln_task::git::{
     GitProgram,
 };
 
-use crate::environment::{
-    GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
-};
+use crate::environment::{GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, KILN_GIT_TIMEOUT, cache_directory};
 use crate::flag_values::go_time;
 
 pub(crate) fn git_options() -> Result<GitOptions> {
-    let directory = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    let cache = match (directory(XDG_CACHE_HOME), directory(HOME)) {
-        (Some(cache), _) => PathBuf::from(cache),
-        (None, Some(home)) => PathBuf::from(home).join(".cache"),
-        (None, None) => std::env::temp_dir(),
-    };
     let timeout = match std::env::var(KILN_GIT_TIMEOUT) {
         Ok(text) if !text.is_empty() => {
             go_time(&text).map_err(|error| anyhow!("{KILN_GIT_TIMEOUT}: {error}"))?
@@ -30,7 +21,7 @@ pub(crate) fn git_options() -> Result<GitOptions> {
     let program = GitProgram::new("git", std::env::vars_os());
     Ok(GitOptions {
         program: program.with_timeout(Some(timeout).filter(|timeout| !timeout.is_zero())),
-        cache: cache.join("kiln/git"),
+        cache: cache_directory().join("kiln/git"),
         max_package_size: DEFAULT_MAX_PACKAGE_SIZE,
         max_files: DEFAULT_MAX_FILES,
     })

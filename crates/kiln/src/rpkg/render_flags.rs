@@ -15,6 +15,7 @@ use kiln_exec::ExecEvaluator;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::DEFAULT_PREFIX;
 use kiln_package::available_threads;
+use kiln_policy::LoadedPolicy;
 use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
 use kiln_render::{Builtins, ExternalFunctions, Jobs, Log, Tags};
 use kiln_runtime::{CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, Limits, Network};
@@ -22,6 +23,7 @@ use kiln_task::{RenderSettings, RepositoryConfig, RepositoryEvaluators, RunnerOp
 
 use crate::environment::is_attribution_disabled;
 use crate::functions::flags::FunctionFlags;
+use crate::functions::policy::PolicyFlags;
 use crate::functions::registry_tags::RegistryTags;
 use crate::interrupt::on_interrupt;
 use crate::report::function_log::FunctionLog;
@@ -46,35 +48,22 @@ pub(crate) struct RenderSetup {
     native: Option<NativeOptions>,
     programs: Option<ExecEvaluator>,
     remote: Option<Arc<dyn Evaluator>>,
+    policy: Option<Arc<LoadedPolicy>>,
     overrides: RunnerOptions,
     registry_tags: RegistryTags,
     cancel: CancelToken,
 }
 
-impl Default for RenderSetup {
-    fn default() -> RenderSetup {
-        let cancel = CancelToken::new();
-        RenderSetup {
-            prefix: DEFAULT_PREFIX.to_owned(),
-            native: Some(NativeOptions {
-                is_watched: true,
-                ..NativeOptions::default()
-            }),
-            programs: None,
-            remote: None,
-            overrides: RunnerOptions::default(),
-            registry_tags: RegistryTags::new(cancel.clone()),
-            cancel,
-        }
-    }
-}
-
 impl RenderFlags {
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub(crate) fn log<'a>(&self, ui: &'a Ui) -> FunctionLog<'a> {
         FunctionLog::new(ui).quiet(self.quiet)
     }
 
-    pub(crate) fn check(&self) -> Result<RenderSetup> {
+    pub(crate) fn check(&self, ui: &Ui) -> Result<RenderSetup> {
         let flags = &self.functions;
         let programs = match self.allow_exec {
             true => Some(flags.exec(Network::None)?.programs),
@@ -86,6 +75,7 @@ impl RenderFlags {
             native: flags.native(),
             programs,
             remote: flags.remote()?,
+            policy: flags.policy(ui)?,
             overrides: RunnerOptions {
                 timeout: flags.timeout,
                 max_output: flags.max_output,
@@ -98,6 +88,24 @@ impl RenderFlags {
 }
 
 impl RenderSetup {
+    /// For verbs without these flags, which render nothing but could.
+    pub(crate) fn without_flags(ui: &Ui) -> Result<RenderSetup> {
+        let cancel = CancelToken::new();
+        Ok(RenderSetup {
+            prefix: DEFAULT_PREFIX.to_owned(),
+            native: Some(NativeOptions {
+                is_watched: true,
+                ..NativeOptions::default()
+            }),
+            programs: None,
+            remote: None,
+            policy: PolicyFlags::default().load(ui)?,
+            overrides: RunnerOptions::default(),
+            registry_tags: RegistryTags::new(cancel.clone()),
+            cancel,
+        })
+    }
+
     pub(crate) fn settings<'a>(&'a self, log: &'a dyn Log) -> RenderSettings<'a> {
         let count: NonZeroUsize = available_threads();
         RenderSettings {
@@ -144,6 +152,7 @@ impl RepositoryEvaluators for RenderSetup {
             exec,
             native: self.native.clone(),
             remote,
+            policy: self.policy.clone(),
             ..ChainOptions::default()
         };
         Ok(Arc::new(evaluators.chain()))

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
+use kiln_krm::similar_name;
 use kiln_krm::write::json::to_json;
 use kiln_remote::Address;
 use kiln_task::git::{RepositoryLocation, RepositorySnapshot};
@@ -24,6 +25,7 @@ use super::discovery::parse_location;
 use super::git_environment::git_options;
 use super::output::to_yaml;
 use crate::environment::{HOME, KILN_REPOSITORIES, XDG_CONFIG_HOME};
+use crate::error::CommandError;
 use crate::flag_values::{go_time, size};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -168,9 +170,21 @@ impl RegisteredRepository {
 }
 
 impl RepositoriesFile {
+    /// Where the file is. It is an error if the environment does not say where, because no other place is the user's own.
+    fn path() -> Result<PathBuf> {
+        file_path().ok_or_else(|| {
+            let error =
+                anyhow!("the file of registered repositories has no place: {HOME} is not set");
+            let hint = format!("set {HOME}, or name the file with {KILN_REPOSITORIES}");
+            CommandError::with_hint(error, hint).into()
+        })
+    }
+
     /// Reads the file. A missing file is an empty one.
     pub(crate) fn read() -> Result<RepositoriesFile> {
-        let path = file_path();
+        let Some(path) = file_path() else {
+            return Ok(RepositoriesFile::default());
+        };
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -207,7 +221,7 @@ impl RepositoriesFile {
 
     /// Changes the file under a lock, so that concurrent commands do not undo each other's changes.
     pub(crate) fn change(change: impl FnOnce(&mut RepositoriesFile) -> Result<()>) -> Result<()> {
-        let path = file_path();
+        let path = RepositoriesFile::path()?;
         let cannot_write = || format!("cannot write {}", path.display());
         let lock = || -> std::io::Result<File> {
             if let Some(parent) = path.parent() {
@@ -240,20 +254,32 @@ impl RepositoriesFile {
         }
     }
 
+    /// The error for a name that is not registered.
+    pub(crate) fn unknown(&self, name: &str) -> anyhow::Error {
+        let names = self.repositories.iter().map(|entry| entry.name.as_str());
+        let list = "`kiln repo get` lists the registered repositories";
+        let hint = match similar_name(name, names) {
+            Some(similar) => format!("did you mean {similar}? {list}"),
+            None => list.to_owned(),
+        };
+        CommandError::with_hint(anyhow!("cannot find repository {name:?}"), hint).into()
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<&RegisteredRepository> {
         self.repositories.iter().find(|entry| entry.name == name)
     }
 }
 
-fn file_path() -> PathBuf {
+/// Where the file is, as far as the environment says so.
+fn file_path() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(path) = variable(KILN_REPOSITORIES) {
-        return PathBuf::from(path);
+        return Some(PathBuf::from(path));
     }
     let config = match (variable(XDG_CONFIG_HOME), variable(HOME)) {
         (Some(config), _) => PathBuf::from(config),
         (None, Some(home)) => PathBuf::from(home).join(".config"),
-        (None, None) => PathBuf::from("/etc"),
+        (None, None) => return None,
     };
-    config.join("kiln/repositories.yaml")
+    Some(config.join("kiln/repositories.yaml"))
 }

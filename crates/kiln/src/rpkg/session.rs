@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use kiln_krm::similar_name;
 use kiln_render::Log;
 use kiln_task::git::{Atomicity, DEFAULT_MAX_PACKAGE_SIZE, RepositorySnapshot};
 use kiln_task::image::RegistryImages;
-use kiln_task::{AccessError, Engine, LocatedRevision, Repositories, Repository};
+use kiln_task::{
+    AccessError, Engine, Lifecycle, LocatedRevision, Repositories, Repository, RepositoryError,
+};
 
 use super::git_environment::author;
 use super::render_flags::RenderSetup;
 use crate::error::CommandError;
+use crate::error::revisions::access_error;
 use crate::functions::registry_tags::registry_options;
 use crate::ui::Ui;
 
@@ -83,21 +87,52 @@ impl Session {
         Ok(read)
     }
 
-    /// Finds a revision by its full name. If it does not exist, the error lists the repositories.
+    /// Finds a revision by its full name.
     pub(crate) fn find(&self, name: &str) -> Result<LocatedRevision> {
-        self.repositories.find(name).map_err(|error| match error {
-            AccessError::NotFound(_) | AccessError::Repository(_) => self.not_found(error.into()),
-            error => error.into(),
-        })
+        let found = self.repositories.find(name);
+        found.map_err(|error| self.explain(error))
     }
 
-    fn not_found(&self, error: anyhow::Error) -> anyhow::Error {
+    /// Adds what the user may have meant to an error about a revision or a repository that does not exist.
+    pub(crate) fn explain(&self, error: impl Into<anyhow::Error>) -> anyhow::Error {
+        let error = error.into();
+        let similar = match error.chain().find_map(access_error) {
+            Some(AccessError::NotFound(name)) => self.similar_revision(name),
+            Some(AccessError::Repository(RepositoryError::Unknown(name))) => {
+                let names = self.listed.iter().map(String::as_str);
+                similar_name(name, names).map(str::to_owned)
+            }
+            _ => return error,
+        };
         if self.listed.is_empty() {
             return no_repository();
         }
         let names = self.listed.join(", ");
-        let hint = format!("repositories: {names}; `kiln rpkg get` lists their revisions");
+        let list = format!("repositories: {names}; `kiln rpkg get` lists their revisions");
+        let hint = match similar {
+            Some(similar) => format!("did you mean {similar}? {list}"),
+            None => list,
+        };
         CommandError::with_hint(error, hint).into()
+    }
+
+    /// The revision with the most similar name.
+    fn similar_revision(&self, name: &str) -> Option<String> {
+        let known = self.known_revisions();
+        let names = known.iter().map(|(name, _)| name.as_str());
+        similar_name(name, names).map(str::to_owned)
+    }
+
+    /// The revisions of the listed repositories at their last fetch, as far as they can be read.
+    pub(crate) fn known_revisions(&self) -> Vec<(String, Lifecycle)> {
+        let snapshots = self.listed.iter().filter_map(|repository| {
+            let repository = self.repositories.get(repository).ok()?;
+            repository.known_snapshot().ok()
+        });
+        snapshots
+            .flat_map(|snapshot| snapshot.revisions)
+            .map(|revision| (revision.name.to_string(), revision.lifecycle))
+            .collect()
     }
 
     /// Prints kubectl's message for an empty list.

@@ -3,10 +3,11 @@
 mod record;
 mod screen;
 
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Context, Result};
 
+use crate::color::ColorWhen;
 use crate::compat::Compat;
 use crate::environment::TERM;
 use crate::error::CommandError;
@@ -21,21 +22,32 @@ use screen::Screen;
 pub(crate) struct Ui {
     compat: Compat,
     format: LogFormat,
+    color: ColorWhen,
     screen: Screen,
 }
 
 impl Ui {
-    pub(crate) fn new(compat: Compat, format: LogFormat) -> Ui {
+    pub(crate) fn new(compat: Compat, format: LogFormat, color: ColorWhen) -> Ui {
         let is_dumb = std::env::var_os(TERM).is_some_and(|term| term == "dumb");
         Ui {
             compat,
             format,
+            color,
             screen: Screen::new(format == LogFormat::Text && !is_dumb),
         }
     }
 
     pub(crate) fn compat(&self) -> Compat {
         self.compat
+    }
+
+    pub(crate) fn log_format(&self) -> LogFormat {
+        self.format
+    }
+
+    /// Whether to colour what is written to standard output.
+    pub(crate) fn colours_data(&self) -> bool {
+        self.color.is_on(io::stdout().is_terminal())
     }
 
     /// Writes to standard output.
@@ -82,13 +94,18 @@ impl Ui {
     /// Prints `text`, or `record` in the JSON format, on its own lines.
     pub(crate) fn log(&self, record: &Record<'_>, text: &str) {
         let line = match self.format {
-            LogFormat::Text => {
+            LogFormat::Text | LogFormat::Github => {
                 let text = text.strip_suffix('\n').unwrap_or(text);
                 format!("{text}\n")
             }
             LogFormat::Json => format!("{}\n", record.to_line()),
         };
         self.screen.write(line.as_bytes());
+    }
+
+    /// Prints lines for a program that reads the log, as they are.
+    pub(crate) fn print_lines(&self, lines: &str) {
+        self.screen.write(lines.as_bytes());
     }
 
     /// Prints an error, unless the log has everything about it.
@@ -101,7 +118,7 @@ impl Ui {
     /// Prints output that a function wrote to standard error: as text unchanged, as JSON one record per line. `rest` keeps an
     /// incomplete line.
     pub(crate) fn forward_stderr(&self, function: &str, output: &[u8], rest: &mut Vec<u8>) {
-        if self.format == LogFormat::Text {
+        if self.format != LogFormat::Json {
             self.screen.write(output);
             return;
         }

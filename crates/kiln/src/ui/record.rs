@@ -21,6 +21,9 @@ pub(crate) struct Record<'a> {
     pub(crate) image: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exec: Option<&'a str>,
+    /// What exactly ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) identity: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,6 +32,9 @@ pub(crate) struct Record<'a> {
     pub(crate) column: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resources: Option<usize>,
+    /// The files that changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) functions: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +75,9 @@ pub(crate) struct Item<'a> {
     field: Option<Field<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<File<'a>>,
+    /// `FILE:LINE` of the field or the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) position: Option<&'a str>,
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     tags: &'a std::collections::BTreeMap<String, String>,
 }
@@ -122,6 +131,7 @@ impl<'a> From<&'a ResultItem> for Item<'a> {
                 path: &file.path,
                 index: file.index,
             }),
+            position: None,
             tags: &item.tags,
         }
     }

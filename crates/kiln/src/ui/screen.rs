@@ -45,6 +45,8 @@ struct State {
 struct Running {
     id: u64,
     function: String,
+    /// What it is doing; may be empty.
+    detail: String,
     started: Instant,
 }
 
@@ -94,6 +96,7 @@ impl Screen {
         state.running.push(Running {
             id,
             function: function.to_owned(),
+            detail: String::new(),
             started: Instant::now(),
         });
         if !state.has_painter {
@@ -135,6 +138,17 @@ impl Screen {
     }
 }
 
+impl Progress {
+    /// Shows what is being done beside the name and the time.
+    pub(crate) fn describe(&self, detail: &str) {
+        let mut state = self.screen.lock();
+        let running = state.running.iter_mut();
+        for running in running.filter(|running| running.id == self.id) {
+            detail.clone_into(&mut running.detail);
+        }
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         let mut state = self.screen.lock();
@@ -157,7 +171,7 @@ impl State {
         };
         let seconds = Duration::from_secs(oldest.started.elapsed().as_secs());
         let others = self.running.len() - 1;
-        let line = progress_line(&oldest.function, seconds, others, width());
+        let line = progress_line(oldest, seconds, others, width());
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(ERASE);
         let _ = stderr.write_all(line.as_bytes());
@@ -167,12 +181,15 @@ impl State {
 }
 
 /// The time comes first, because names may be long and what does not fit is cut off: only one line can be erased.
-fn progress_line(function: &str, elapsed: Duration, others: usize, width: usize) -> String {
+fn progress_line(running: &Running, elapsed: Duration, others: usize, width: usize) -> String {
     let mut line = format!(
         "  {} {}",
         GoDuration::from_whole_millis(elapsed),
-        quote(function)
+        quote(&running.function)
     );
+    if !running.detail.is_empty() {
+        line.push_str(&format!(": {}", running.detail));
+    }
     if others > 0 {
         line.push_str(&format!(" and {others} more"));
     }
@@ -199,7 +216,18 @@ mod tests {
 
     #[track_caller]
     fn check(function: &str, others: usize, width: usize, expected: &str) {
-        let line = progress_line(function, Duration::from_secs(63), others, width);
+        check_detail(function, "", others, width, expected);
+    }
+
+    #[track_caller]
+    fn check_detail(function: &str, detail: &str, others: usize, width: usize, expected: &str) {
+        let running = Running {
+            id: 0,
+            function: function.to_owned(),
+            detail: detail.to_owned(),
+            started: Instant::now(),
+        };
+        let line = progress_line(&running, Duration::from_secs(63), others, width);
         assert_eq!(line, expected);
     }
 
@@ -211,5 +239,12 @@ mod tests {
         check("set-x", 0, 10, "  1m3s \"s");
         check("äöü", 0, 13, "  1m3s \"äö");
         check("x", 0, 1, "");
+        check_detail(
+            "x:v1",
+            "1.0 MB of 2.0 MB",
+            1,
+            80,
+            "  1m3s \"x:v1\": 1.0 MB of 2.0 MB and 1 more",
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::inotify;
 use rustix::process::Signal;
 
 use crate::live::{Live, assert_gone};
@@ -73,6 +74,7 @@ fn check(args: &[&str], signals: &[Signal], code: Option<i32>) {
     assert!(!Path::new(&test_env.work().join("pkg/.kiln-journal")).exists());
 }
 
+const SLEEP: &str = "ghcr.io/kptdev/krm-functions-catalog/sleep:latest";
 const RENDER: &[&str] = &["fn", "render", "pkg", "--allow-exec"];
 const EVAL: &[&str] = &["fn", "eval", "pkg", "--exec", "./fn.sh"];
 const RUN: &[&str] = &[
@@ -109,5 +111,40 @@ fn a_second_interrupt_leaves_nothing_either() {
         for process in processes {
             assert_gone(&process);
         }
+    }
+}
+
+/// Interrupts kiln when it opens a file with this many resources; returns its exit code, none if the signal ended it.
+fn interrupt_reading(args: &[&str], documents: usize) -> Option<i32> {
+    let test_env = TestEnvironment::new();
+    let kptfile = format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - image: {SLEEP}\n"
+    );
+    test_env.write("pkg/Kptfile", &kptfile);
+    let resources = vec![RESOURCE; documents].join("---\n");
+    test_env.write("pkg/many.yaml", &resources);
+    let file = test_env.work().join("pkg/many.yaml");
+    let events = inotify::init(inotify::CreateFlags::CLOEXEC).expect("inotify");
+    inotify::add_watch(&events, &file, inotify::WatchFlags::OPEN).expect("a watch");
+    let live = kiln(&test_env, args);
+    // Blocks until kiln opens the file.
+    rustix::io::read(&events, &mut [0; 256]).expect("an event");
+    live.signal(Signal::INT);
+    let (code, _) = live.end();
+    assert!(fs::read_to_string(file).expect("a file") == resources);
+    code
+}
+
+#[test]
+fn an_interrupt_while_files_are_read_ends_kiln_at_once() {
+    let render: &[&str] = &["fn", "render", "pkg"];
+    let eval: &[&str] = &["fn", "eval", "pkg", "--image", SLEEP];
+    for args in [render, eval] {
+        // A signal that is late, when the function runs, ends kiln with an exit code.
+        let mut sizes = [40_000, 400_000].into_iter();
+        assert!(
+            sizes.any(|documents| interrupt_reading(args, documents).is_none()),
+            "{args:?}"
+        );
     }
 }

@@ -55,6 +55,7 @@ fn a_render_that_succeeds() {
         json!({"level": "info", "event": "passed", "package": "pkg", "function": "./ok.sh", "exec": "./ok.sh", "exit_code": 0, "stderr": "hi\n"}),
         json!({"level": "info", "event": "package-done"}),
         json!({"level": "info", "event": "summary", "functions": 1, "packages": 1, "message": "Successfully executed 1 function(s) in 1 package(s)."}),
+        json!({"level": "info", "event": "changes", "files": ["Kptfile"], "message": "Changed 1 file: Kptfile"}),
     ];
     assert_eq!(records, expected);
 }
@@ -67,6 +68,7 @@ fn a_render_that_fails() {
     assert_eq!(code, Some(1));
     let expected = [
         json!({"level": "error", "event": "failed", "package": "pkg", "function": "./bad.sh", "exec": "./bad.sh", "exit_code": 3, "stderr": "oops\n"}),
+        json!({"level": "info", "event": "changes", "files": ["Kptfile"], "message": "Changed 1 file: Kptfile"}),
         json!({"level": "info", "event": "results", "file": "r/results.yaml"}),
         json!({"level": "error", "event": "error", "class": "function", "package": "pkg", "function": "./bad.sh", "file": "pkg/Kptfile", "line": 7, "column": 7, "message": "function failed: exit status 3", "hint": "fix what the function reports, in the resources or in its configuration"}),
     ];
@@ -78,7 +80,7 @@ fn what_functions_report() {
     let test_env = test_env("./ok.sh");
     let (code, records) = log_of(&test_env, &["fn", "eval", "pkg", "--exec", "./report.sh"]);
     assert_eq!(code, Some(0));
-    let results = json!([{"severity": "warning", "message": "m", "field": {"path": "x.y"}, "file": {"path": "a.yaml", "index": 0}}]);
+    let results = json!([{"severity": "warning", "message": "m", "field": {"path": "x.y"}, "file": {"path": "a.yaml", "index": 0}, "position": "pkg/a.yaml:1"}]);
     assert_eq!(records[1]["results"], results);
 }
 
@@ -103,7 +105,7 @@ fn errors_and_warnings() {
 
     // Even what the command line is refused for.
     let (code, records) = log_of(&test_env, &["fn", "render", "pkg", "--nope"]);
-    assert_eq!((code, records.len()), (Some(1), 1));
+    assert_eq!((code, records.len()), (Some(2), 1));
 
     std::os::unix::fs::symlink("pkg", test_env.work().join("link")).expect("a link");
     let (_, records) = log_of(&test_env, &["fn", "render", "link", "--allow-exec"]);

@@ -170,11 +170,9 @@ fn a_package_that_lost_everything_is_in_the_summary() {
     let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let summary = "Successfully executed 1 function(s) in 1 package(s).\n";
-    assert!(
-        ran.stderr.contains(&format!("{summary}{warning}")),
-        "{}",
-        ran.stderr
-    );
+    let changes = "Changed 3 files: Kptfile (deleted), a.yaml (deleted), b.yaml (deleted)\n";
+    let end = format!("{summary}{changes}{warning}");
+    assert!(ran.stderr.contains(&end), "{}", ran.stderr);
     assert!(!test_env.work().join("pkg/a.yaml").exists());
 }
 

@@ -1,6 +1,7 @@
 //! Packages from images, from the command line: cloned, upgraded, discovered, refused.
 
 use crate::packages::GitEnvironment;
+use crate::test_environment::TestEnvironment;
 
 #[path = "../../../kiln-task/tests/it/archive.rs"]
 mod archive;
@@ -451,4 +452,29 @@ fn missing_images_are_reported() {
         text,
         "No downstream package is known to be out of date; not all registries responded.\n"
     );
+}
+
+/// Packages in directories come from images too.
+#[test]
+fn a_package_in_a_directory_comes_from_an_image() {
+    let registry = TestRegistry::scripted();
+    let (first, second) = push_versions(&registry);
+    let test_env = TestEnvironment::new();
+    let host = &registry.host;
+    let run = |script: &str| {
+        let outcome = test_env.shell(&test_env.work(), script, &[]);
+        assert_eq!(outcome.code, Some(0), "{script}: {outcome:?}");
+        outcome
+    };
+    run(&format!("kiln pkg get oci://{host}/team/base:v1 mine"));
+    run(&format!(
+        "grep -q 'resourceVersion: {first}' mine/Kptfile && grep -q 'k: one' mine/c.yaml"
+    ));
+    run("sed -i 's/same: x/same: mine/' mine/c.yaml; kiln pkg update mine@v2");
+    run(&format!(
+        "grep -q 'resourceVersion: {second}' mine/Kptfile && grep -q 'k: two' mine/c.yaml"
+    ));
+    run("grep -q 'same: mine' mine/c.yaml && test -e mine/new.yaml && test ! -e mine/old.yaml");
+    let diff = run("kiln pkg diff mine").stdout;
+    assert!(diff.contains("-  same: x\n+  same: mine\n"), "{diff}");
 }

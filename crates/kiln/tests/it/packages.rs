@@ -47,7 +47,12 @@ impl GitEnvironment {
     #[track_caller]
     pub(crate) fn fail(&self, script: &str) -> String {
         let ran = self.test_env.shell(&self.test_env.work(), script, &[]);
-        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+        assert!(
+            matches!(ran.code, Some(1 | 2)),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
         ran.stderr
     }
 
@@ -87,7 +92,8 @@ fn the_life_of_a_revision() {
     assert_eq!(
         git_env.fail("kiln rpkg approve up.p.v1"),
         "up.p.v1 failed (cannot change approval from Draft to Published)\n\
-         error: errors:\n  cannot change approval from Draft to Published\n"
+         error: errors:\n  cannot change approval from Draft to Published\n\
+         hint: propose the draft first, with `kiln rpkg propose`\n"
     );
     git_env.run("kiln rpkg propose up.p.v1");
     assert_eq!(
@@ -137,7 +143,7 @@ fn files_of_all_kinds_survive_pull_and_push() {
         .expect("a file")
         .permissions()
         .mode();
-    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(mode & 0o777, 0o755);
     assert_eq!(
         fs::read_link(two.join("link")).expect("a link").as_os_str(),
         "run"
@@ -313,7 +319,7 @@ fn repositories_have_names() {
     git_env.run("kiln repo unreg up");
     assert_eq!(
         git_env.fail("kiln repo sync up"),
-        "error: cannot find repository \"up\"\n"
+        "error: cannot find repository \"up\"\nhint: `kiln repo get` lists the registered repositories\n"
     );
     let text = git_env.fail("kiln repo register https://ann:secret@example.com/x.git");
     assert!(text.contains("password"), "{text}");
@@ -374,7 +380,12 @@ fn words_are_porchctls() {
         ),
     ] {
         let text = git_env.fail(&format!("kiln rpkg {arguments}"));
-        assert_eq!(text, format!("error: {message}\n"), "{arguments}");
+        let first = text.lines().next();
+        assert_eq!(
+            first,
+            Some(format!("error: {message}").as_str()),
+            "{arguments}"
+        );
     }
 }
 
@@ -404,8 +415,8 @@ fn fields_that_kptfiles_do_not_have_are_kept() {
     );
     let log = git_env.run("cat log");
     assert!(
-        log.contains("[WARN] Kptfile: ")
-            && log.contains("field custom not found in type v1.KptFile"),
+        log.contains("[WARN] Kptfile:8: unknown field \"owner\"; ")
+            && log.contains("unknown field \"custom\"; the fields here are apiVersion, "),
         "{log}"
     );
     has_them("up.p.v2");
@@ -434,10 +445,7 @@ fn fields_that_kptfiles_do_not_have_are_kept() {
     }
     // Rendering by itself is kpt's.
     let text = git_env.fail("kiln fn render two");
-    assert!(
-        text.contains("field custom not found in type v1.KptFile"),
-        "{text}"
-    );
+    assert!(text.contains("unknown field \"custom\""), "{text}");
     // What is of the wrong kind is refused as ever.
     git_env.run("kiln rpkg copy up.p.v2 --workspace v4 2>log; kiln rpkg pull up.p.v4 four; sed -i 's/^pipeline:/pipeline: 3\\nother:/' four/Kptfile");
     let text = git_env.fail("kiln rpkg push up.p.v4 four");

@@ -97,7 +97,7 @@ fn the_older_command_shows_it_too() {
     let args = ["run", "pkg", "--enable-exec", "--exec-path", "./slow.sh"];
     let shown = shown(&test_env, &args, &line);
     assert!(
-        shown.starts_with(&line) && shown.ends_with(ERASE),
+        shown.starts_with(&line) && shown.ends_with(&format!("{ERASE}No changes.\n")),
         "{shown:?}"
     );
 }

@@ -80,11 +80,24 @@ fn kpt_cases_are_no_worse_by_default() {
 #[test]
 fn recorded_cases_are_no_worse_by_default() {
     let test = "recorded_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "render.jsonl", 283);
+    check(test, Mode::Default, "render.jsonl", 279);
 }
 
 #[test]
 fn legacy_cases_are_no_worse_by_default() {
     let test = "legacy_cases_are_no_worse_by_default";
     check(test, Mode::Default, "legacy-run.jsonl", 118);
+}
+
+#[test]
+fn pkg_cases_match_to_the_byte() {
+    let test = "pkg_cases_match_to_the_byte";
+    if std::process::Command::new("git")
+        .arg("version")
+        .output()
+        .is_err()
+    {
+        return crate::faults::skip(test, "git is not there");
+    }
+    check(test, Mode::Recorded, "pkg.jsonl", 80);
 }

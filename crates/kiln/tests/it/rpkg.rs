@@ -16,7 +16,7 @@ macro_rules! stories {
     ($($name:ident),* $(,)?) => {
         $(#[test]
         fn $name() {
-            check(stringify!($name));
+            check_story("rpkg", stringify!($name));
         })*
 
         const STORIES: &[&str] = &[$(stringify!($name)),*];
@@ -45,7 +45,7 @@ stories![
 
 #[test]
 fn no_story_is_forgotten() {
-    let entries = fs::read_dir(directory()).expect("a directory");
+    let entries = fs::read_dir(directory("rpkg")).expect("a directory");
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("an entry").file_name())
         .map(|name| name.to_string_lossy().trim_end_matches(".txt").to_owned())
@@ -56,14 +56,17 @@ fn no_story_is_forgotten() {
     assert_eq!(names, wanted);
 }
 
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/rpkg")
+fn directory(of: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it")
+        .join(of)
 }
 
+/// Runs the story `DIRECTORY/NAME.txt`.
 #[track_caller]
-fn check(name: &str) {
+pub(crate) fn check_story(of: &str, name: &str) {
     let file = format!("{name}.txt");
-    let story = fs::read_to_string(directory().join(&file)).expect("a story");
+    let story = fs::read_to_string(directory(of).join(&file)).expect("a story");
     let test_env = TestEnvironment::new();
     let setup = "git config --global user.name Tester && \
                  git config --global user.email tester@example.com && \
@@ -71,7 +74,7 @@ fn check(name: &str) {
     if test_env.shell(&test_env.work(), setup, &[]).code != Some(0) {
         return skip(name, "git is not there");
     }
-    check_golden(&format!("rpkg/{file}"), &replay(&test_env, &story));
+    check_golden(&format!("{of}/{file}"), &replay(&test_env, &story));
 }
 
 /// The story with the current output of its commands.

@@ -29,6 +29,9 @@ fn declaration(program: &str) -> String {
     )
 }
 
+/// What is printed after the file of resources changed.
+const CHANGED: &str = "Changed 1 file: a.yaml\n";
+
 fn content(test_env: &TestEnvironment, path: &str) -> String {
     fs::read_to_string(test_env.work().join(path)).expect("a file")
 }
@@ -37,7 +40,7 @@ fn content(test_env: &TestEnvironment, path: &str) -> String {
 fn what_no_function_changed_keeps_its_bytes() {
     let test_env = test_env("cat");
     let ran = test_env.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), "No changes.\n"));
     assert_eq!(content(&test_env, "pkg/a.yaml"), RESOURCE);
     assert_eq!(content(&test_env, "pkg/fn.yaml"), declaration("./fn.sh"));
 }
@@ -46,7 +49,7 @@ fn what_no_function_changed_keeps_its_bytes() {
 fn a_change_is_written_and_the_rest_stays() {
     let test_env = test_env("sed -e s/foo/bar/");
     let ran = test_env.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), CHANGED));
     let changed = content(&test_env, "pkg/a.yaml");
     assert!(changed.starts_with("# head\n"), "{changed}");
     assert!(changed.contains("x: bar # c\n"), "{changed}");
@@ -60,7 +63,7 @@ fn lists_stay_as_deep_as_they_are() {
     let list = |value: &str| format!("{RESOURCE}list:\n    - {value}\n    - b\n");
     test_env.write("pkg/a.yaml", &list("foo"));
     let ran = test_env.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), CHANGED));
     let changed = content(&test_env, "pkg/a.yaml");
     assert!(
         changed.ends_with("list:\n    - bar\n    - b\n"),
@@ -79,14 +82,15 @@ fn stderr_is_printed_while_a_function_runs() {
     // The function waits for the pipe, so it has not ended.
     live.until("hello");
     fs::write(&pipe, "go").expect("is read");
-    assert_eq!(live.end(), (Some(0), String::new()));
+    assert_eq!(live.end(), (Some(0), "No changes.\n".to_owned()));
 }
 
 #[test]
 fn a_function_that_is_not_enabled_is_skipped_with_a_message() {
     let test_env = test_env("false");
     let ran = test_env.kiln(&["fn", "run", "pkg"], "");
-    let message = "skipped function \"./fn.sh\" in fn.yaml: it requires --enable-exec\n";
+    let message =
+        "skipped function \"./fn.sh\" in fn.yaml: it requires --enable-exec\nNo changes.\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), message));
 }
 

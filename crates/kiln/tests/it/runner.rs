@@ -4,13 +4,14 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::function_evaluator_server::{
     FunctionEvaluator, FunctionEvaluatorServer,
 };
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::to_status;
+use kiln_proto::{FunctionFailure, IDENTITY_METADATA};
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::metadata::MetadataValue;
 use tonic::{Code, Request, Response, Status};
 
 use crate::test_environment::TestEnvironment;
@@ -36,10 +37,15 @@ impl FunctionEvaluator for Runner {
             .map(|mut asked| asked.push(request.image.clone()));
         asked.map_err(|_| Status::internal("poisoned"))?;
         match request.image.as_str() {
-            "example.com/three:v1" => Ok(Response::new(EvaluateFunctionResponse {
-                resource_list: list.replace("replicas: 1", "replicas: 3").into(),
-                log: "talk".into(),
-            })),
+            "example.com/three:v1" => {
+                let mut response = Response::new(EvaluateFunctionResponse {
+                    resource_list: list.replace("replicas: 1", "replicas: 3").into(),
+                    log: "talk".into(),
+                });
+                let identity = MetadataValue::from_static("image:example.com/three@sha256:3");
+                response.metadata_mut().insert(IDENTITY_METADATA, identity);
+                Ok(response)
+            }
             "example.com/who:v1" => Ok(Response::new(EvaluateFunctionResponse {
                 resource_list: list
                     .replace("runner: none", &format!("runner: {}", self.name))
@@ -254,7 +260,7 @@ fn eval_asks_the_runner_too() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(file(&test_env, "pkg/app.yaml").contains("replicas: 3 # few\n"));
     let done = test_env.kiln(&[&eval[..], &["--env", "A=b"]].concat(), "");
-    assert_eq!(done.code, Some(1), "{done:?}");
+    assert_eq!(done.code, Some(2), "{done:?}");
     assert!(
         done.stderr.contains("cannot be used with --runner"),
         "{done:?}"
@@ -301,7 +307,12 @@ impl Serving {
         let program = test_env.bin().join("kiln");
         let mut child = test_env
             .command(&program.display().to_string(), &test_env.work())
-            .args(["serve", "--port=0", "--exec-sandbox=off"])
+            .args([
+                "serve",
+                "--port=0",
+                "--status-address=",
+                "--exec-sandbox=off",
+            ])
             .args(["--functions=functions", "--config=config.yaml"])
             .stderr(std::process::Stdio::piped())
             .spawn()

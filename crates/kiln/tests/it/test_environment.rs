@@ -68,6 +68,8 @@ impl TestEnvironment {
             .env_clear()
             .env("PATH", format!("{}:{path}", bin.display()))
             .env("HOME", self.base.path().join("home"))
+            // An engine runs images; tests of images select something else.
+            .env("KRM_FN_RUNTIME", "docker")
             .env("GIT_CONFIG_NOSYSTEM", "1");
         command
     }

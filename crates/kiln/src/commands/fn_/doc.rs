@@ -1,21 +1,27 @@
 //! `kiln fn doc`: runs an image with `--help`.
 
-use anyhow::{Result, anyhow, bail};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
 use clap::Args;
-use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, PullPolicy};
+use kiln_container::{CommandStyle, PullPolicy};
 use kiln_krm::image::with_prefix;
 use kiln_krm::{Dialect, Wrapper, write_list};
-use kiln_runtime::{RunContext, RunError};
+use kiln_policy::{LoadedPolicy, RunWay};
+use kiln_runtime::process::FinishedProcess;
+use kiln_runtime::{FunctionSpec, NotFoundThenUnavailable, RunContext, RunError};
 
 use crate::compat::Compat;
-use crate::environment::{KRM_FN_RUNTIME, PATH};
-use crate::error::{CommandError, ErrorClass};
+use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::functions::container_functions;
 use crate::functions::flags::checked_prefix;
+use crate::functions::image_runtime::{ImageEvaluators, ImageRuntimeFlags, ImageSettings};
+use crate::functions::policy::{self, PolicyFlags};
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln fn doc --image example.com/set-name:v1")]
 #[command(override_usage = "kiln fn doc --image IMAGE [--image-prefix PREFIX]")]
 pub(crate) struct DocArgs {
     /// Image whose documentation to print
@@ -31,6 +37,8 @@ pub(crate) struct DocArgs {
     /// Prefix for image names without a registry [env: KPT_IMAGE_PREFIX]
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     image_prefix: Option<String>,
+    #[command(flatten)]
+    image_runtime: ImageRuntimeFlags,
     // Refused with kpt's message.
     #[arg(hide = true)]
     others: Vec<String>,
@@ -38,37 +46,44 @@ pub(crate) struct DocArgs {
 
 pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     if !args.others.is_empty() {
-        bail!("accepts at most 0 arg(s), received {}", args.others.len());
+        bail_usage!("accepts at most 0 arg(s), received {}", args.others.len());
     }
     let prefix = checked_prefix(args.image_prefix.as_deref())?;
     if args.image.is_empty() {
-        bail!("image must be specified");
+        bail_usage!("image must be specified");
     }
     let image = with_prefix(&prefix, &args.image);
-    let runtime = ContainerEvaluator::new(ContainerOptions {
-        engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
-        search_path: std::env::var_os(PATH).unwrap_or_default(),
-        style: CommandStyle::Kpt,
+    let settings = ImageSettings {
         pull_policy: PullPolicy::IfNotPresent,
         mounts: Vec::new(),
         user: None,
-    });
+        style: CommandStyle::Kpt,
+        variables: Vec::new(),
+    };
+    let images = args.image_runtime.check(ui.compat(), settings)?;
+    let policy = PolicyFlags::default().load(ui)?;
     // Some functions read their input before their arguments.
     let empty_list = write_list(&Wrapper::resource_list(Dialect::Current), &[], None, None);
     let ctx = RunContext {
         cancel: on_interrupt(),
         ..RunContext::default()
     };
-    let finished = runtime.help(&image, &empty_list, &ctx).map_err(|error| {
-        let is_unavailable = matches!(error, RunError::Unavailable(_));
+    let finished = help(&images, policy.as_ref(), &image, &empty_list, &ctx).map_err(|error| {
+        let hint = match &error {
+            RunError::Unavailable(error) | RunError::NotFound(error) => {
+                let functions = [(None, image.clone())];
+                container_functions::unavailable(&**error, &functions)
+            }
+            _ => None,
+        };
         let error = CommandError::from(anyhow::Error::from(error));
-        match is_unavailable && ui.compat() == Compat::Kiln {
-            true => CommandError {
+        match hint.filter(|_| ui.compat() == Compat::Kiln) {
+            Some(hint) => CommandError {
                 class: ErrorClass::Unavailable,
-                hint: Some(container_functions::hint(&[(None, image.clone())])),
+                hint: Some(hint),
                 ..error
             },
-            false => error,
+            None => error,
         }
     })?;
     if finished.exit_code != 0 {
@@ -81,4 +96,34 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     let mut text = finished.stdout;
     text.push(b'\n');
     ui.write_data(&text)
+}
+
+/// The documentation of an image, by kiln itself or else by an engine.
+fn help(
+    images: &ImageEvaluators,
+    policy: Option<&Arc<LoadedPolicy>>,
+    image: &str,
+    empty_list: &str,
+    ctx: &RunContext,
+) -> Result<FinishedProcess, RunError> {
+    let function = FunctionSpec::image(image);
+    let may_run = |way| policy::check(policy, &function, way);
+    let left = match &images.image {
+        None => None,
+        Some(_) if may_run(RunWay::Image).is_err() => None,
+        Some(evaluator) => match evaluator.help(image, empty_list, ctx) {
+            Err(RunError::NotFound(error)) => Some(error),
+            finished => return finished,
+        },
+    };
+    may_run(RunWay::Engine)?;
+    let finished = images.container.help(image, empty_list, ctx);
+    match (finished, left) {
+        (Err(RunError::Unavailable(error)), Some(not_found)) => {
+            let not_found = not_found.into();
+            let both = NotFoundThenUnavailable { not_found, error };
+            Err(RunError::Unavailable(Box::new(both)))
+        }
+        (finished, _) => finished,
+    }
 }

@@ -14,6 +14,8 @@ use crate::package::write::{plan_list, write};
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln --compat=kpt-v0.39 fn source app | kiln --compat=kpt-v0.39 fn sink new-app")]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn sink [OPTIONS] [DIR]")]
 pub(crate) struct LegacySinkArgs {

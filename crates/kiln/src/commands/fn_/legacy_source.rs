@@ -12,6 +12,7 @@ use crate::package::{self, Location};
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln --compat=kpt-v0.39 fn source app")]
 pub(crate) struct LegacySourceArgs {
     /// Directories or files. Default: standard input
     #[arg(value_name = "DIR")]

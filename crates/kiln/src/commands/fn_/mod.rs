@@ -12,6 +12,7 @@ mod source;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use crate::deferred::Deferred;
 use crate::ui::Ui;
 
 /// `kiln fn`
@@ -25,17 +26,17 @@ pub(crate) struct FnArgs {
 #[derive(Subcommand, Debug)]
 enum FnCommand {
     /// Run the functions that a package declares
-    Render(Box<render::RenderArgs>),
+    Render(Box<Deferred<render::RenderArgs>>),
     /// Run one function on a package or on standard input
-    Eval(Box<eval::EvalArgs>),
+    Eval(Box<Deferred<eval::EvalArgs>>),
     /// Run functions that resources declare in annotations, as kpt v0.39 did
-    Run(Box<run::RunArgs>),
+    Run(Box<Deferred<run::RunArgs>>),
     /// Print the resources of a package
-    Source(source::SourceArgs),
+    Source(Deferred<source::SourceArgs>),
     /// Write resources from standard input to a new directory
-    Sink(sink::SinkArgs),
+    Sink(Deferred<sink::SinkArgs>),
     /// Print the documentation of an image
-    Doc(doc::DocArgs),
+    Doc(Deferred<doc::DocArgs>),
 }
 
 /// `kiln fn` of kpt v0.39

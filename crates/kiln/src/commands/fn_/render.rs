@@ -5,40 +5,52 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use kiln_evaluators::WasmPrograms;
 use kiln_go::errno_text;
+use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
+use kiln_pages::report::ReportAction;
 use kiln_render::{
-    Emptied, ExternalFunctions, Jobs, Lost, RenderError, RenderOptions, RenderReport, Rendered,
-    render,
+    Emptied, ExternalFunctions, Failure, FunctionOptions, Jobs, Lost, RenderError, RenderOptions,
+    RenderReport, Rendered, render,
 };
 use kiln_runtime::Network;
 
 use crate::compat::Compat;
 use crate::environment::is_attribution_disabled;
 use crate::error::render::RenderErrors;
-use crate::error::{CommandError, ErrorClass};
+use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::flag_values::go_bool;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags, EvaluatorSetup};
-use crate::functions::wasm::WasmPrograms;
+use crate::log_format::LogFormat;
+use crate::package::changed_since::changed_packages;
 use crate::package::destination::Destination;
 use crate::package::write::write;
-use crate::package::{self, absolute, resolve_as_named};
+use crate::package::{self, absolute, package_directory};
+use crate::report::changes::{self, Made};
 use crate::report::function_log::FunctionLog;
 use crate::report::preview;
+use crate::report::result_position::ReportedFiles;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
+use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder};
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
 use crate::watch::{Round, Watch, watch};
 
 #[derive(Args, Debug)]
-#[command(override_usage = "kiln fn render [OPTIONS] [DIR]")]
+#[command(after_help = "Examples:\n\
+        \x20 kiln fn render\n\
+        \x20 kiln fn render app db --check\n\
+        \x20 kiln fn render --check --changed-since origin/main\n\
+        \x20 kiln fn render app --dry-run\n\
+        \x20 kiln fn render app -o unwrap | kubectl apply -f -")]
 pub(crate) struct RenderArgs {
-    /// Package to render. Default: the current directory
+    /// Packages to render. Default: the current directory
     // kpt ignores all but the first.
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
@@ -76,10 +88,16 @@ pub(crate) struct RenderArgs {
     /// Render again whenever a file of the package changes; Ctrl-C stops
     #[arg(long, conflicts_with_all = ["output", "check"])]
     watch: bool,
+    /// Render only the packages below DIR that contain files that changed since this commit, branch or tag of git
+    #[arg(long, value_name = "COMMIT", conflicts_with_all = ["output", "results_dir", "watch"])]
+    changed_since: Option<String>,
     /// How many packages to render in parallel, programs and containers included. Default: one per processor, with one
     /// program or container at a time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Do not write the status of the render into the Kptfile; with --check, do not compare it
+    #[arg(long)]
+    no_status: bool,
     /// Print a timing breakdown
     #[arg(long)]
     timings: bool,
@@ -87,10 +105,34 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
+    reports: ReportFlags,
+    #[command(flatten)]
     evaluators: EvaluatorFlags,
 }
 
 impl RenderArgs {
+    /// Checks the flags for a render of several packages.
+    fn check_several(&self) -> Result<()> {
+        let given = [
+            ("--output", !self.output.is_empty()),
+            ("--results-dir", !self.results_dir.is_empty()),
+            ("--watch", self.watch),
+            ("--report", self.reports.is_wanted()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => bail_usage!("{flag} takes one package, not several"),
+            None => Ok(()),
+        }
+    }
+
+    fn action(&self) -> ReportAction {
+        match (self.check, self.dry_run) {
+            (true, _) => ReportAction::Check,
+            (_, true) => ReportAction::DryRun,
+            _ => ReportAction::Render,
+        }
+    }
+
     fn network(&self) -> Network {
         match self.allow_network {
             Some(true) => Network::Host,
@@ -100,7 +142,22 @@ impl RenderArgs {
 }
 
 pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
-    let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
+    let changed = match &args.changed_since {
+        None => None,
+        Some(commit) => {
+            let changed = changed_packages(&args.dirs, commit)?;
+            if changed.is_empty() {
+                if !args.quiet {
+                    ui.print_message(&format!("no package has changed since {commit}"));
+                }
+                return Ok(());
+            }
+            Some(changed)
+        }
+    };
+    let dirs = changed.as_ref().unwrap_or(&args.dirs);
+    let first = dirs.first().map_or("", String::as_str);
+    let first = package_directory(ui, first)?;
     let destination = Destination::parse(ui, &args.output)?;
     make_results_directory(&args.results_dir)?;
     let container = ContainerFlags {
@@ -108,16 +165,65 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         ..ContainerFlags::default()
     };
     let setup = args.evaluators.check(ui, container, WasmPrograms::All)?;
-    let root = absolute(&named)?;
+    match (ui.compat(), dirs.get(1..)) {
+        (Compat::Kiln, Some(others @ [_, ..])) => {
+            args.check_several()?;
+            let others = others.iter().map(|dir| package_directory(ui, dir));
+            let others: Vec<String> = others.collect::<Result<_>>()?;
+            let all = std::iter::once(first).chain(others);
+            render_all(ui, all, |named| {
+                render_package(ui, args, &named, &setup, &destination)
+            })
+        }
+        _ => render_package(ui, args, &first, &setup, &destination),
+    }
+}
+
+/// Renders each package; a failure does not stop the others.
+fn render_all(
+    ui: &Ui,
+    packages: impl Iterator<Item = String>,
+    mut render: impl FnMut(String) -> Result<()>,
+) -> Result<()> {
+    let mut failed: Option<ErrorClass> = None;
+    for named in packages {
+        let Err(error) = render(named).map_err(CommandError::from) else {
+            continue;
+        };
+        ui.print_error(&error);
+        // A failure matters more than a difference.
+        failed = match failed {
+            None | Some(ErrorClass::Differences) => Some(error.class),
+            failed => failed,
+        };
+    }
+    match failed {
+        None => Ok(()),
+        Some(class) => Err(CommandError {
+            class,
+            ..CommandError::default()
+        }
+        .into()),
+    }
+}
+
+fn render_package(
+    ui: &Ui,
+    args: &RenderArgs,
+    named: &str,
+    setup: &EvaluatorSetup,
+    destination: &Destination,
+) -> Result<()> {
+    let root = absolute(named)?;
     if !args.watch {
         let written = &mut Vec::new();
-        return render_once(ui, args, &root, &named, &setup, &destination, written);
+        return render_once(ui, args, &root, named, setup, destination, written);
     }
     open(ui, &root)?;
     let results_dir = args.results_dir.as_str();
     let watched = Watch {
         root: &root,
-        named: &named,
+        named,
         ignored: match results_dir {
             "" => None,
             results_dir => Some(absolute(results_dir)?),
@@ -126,7 +232,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     };
     watch(ui, &watched, || {
         let mut written = Vec::new();
-        let result = render_once(ui, args, &root, &named, &setup, &destination, &mut written);
+        let result = render_once(ui, args, &root, named, setup, destination, &mut written);
         Round { written, result }
     })
 }
@@ -141,6 +247,7 @@ fn render_once(
     destination: &Destination,
     written: &mut Vec<FileChange>,
 ) -> Result<()> {
+    let reports = args.reports.targets(ui)?;
     let results = results_in_package(ui, &args.results_dir, root)?;
     let files = open(ui, root)?.without(results);
     let text = |path: &Path| {
@@ -150,7 +257,14 @@ fn render_once(
     let working_directory = std::env::current_dir().context("cannot find the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
     let options = RenderOptions {
-        functions: setup.options(args.network()),
+        functions: FunctionOptions {
+            touched: reports.touched(),
+            wants_identity: args.timings
+                || !args.results_dir.is_empty()
+                || args.reports.is_wanted()
+                || ui.log_format() == LogFormat::Json,
+            ..setup.options(args.network())
+        },
         root: &root_text,
         working_directory: &working_directory,
         allow_exec: args.allow_exec == Some(true),
@@ -158,27 +272,56 @@ fn render_once(
         attribution: !is_attribution_disabled(),
         unknown_fields: UnknownKeys::Refuse,
     };
-    let terminal = FunctionLog::new(ui).quiet(args.quiet);
+    let reported = ReportedFiles {
+        files: &files,
+        named,
+    };
+    let terminal = FunctionLog::new(ui).quiet(args.quiet).with_files(reported);
     let log = Timings::new(&terminal);
     let errors = RenderErrors {
-        ui,
+        compat: ui.compat(),
         files: &files,
         root: &root_text,
         named,
-        evaluators: setup,
+        evaluators: Some(setup),
     };
+    let recorder = RunRecorder::new(&log, &reports);
     let failed = |error: &RenderError| errors.command_error(error);
-    let rendered = render(&files, &options, &log).map_err(|error| failed(&error))?;
-    let until_rendered = log.elapsed();
-    let finished = match destination {
-        Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written, &failed),
-        destination => package::check_read_at_once(ui, &files)
-            .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &failed)),
+    let end = RenderEnd {
+        recorder: &recorder,
+        failed: &failed,
     };
-    if args.timings {
-        ui.print_message(&log.report(until_rendered));
-    }
-    finished
+    let mut finish = || {
+        let rendered = recorder.interruptible(|| render(&files, &options, &recorder));
+        let rendered = rendered.map_err(|error| failed(&error))?;
+        let until_rendered = log.elapsed();
+        let finished = match destination {
+            Destination::InPlace => {
+                finish_in_place(ui, args, root, &files, rendered, written, &end)
+            }
+            destination => package::check_read_at_once(ui, &files)
+                .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &end)),
+        };
+        if args.timings {
+            let isolation = |image: &str| setup.isolation(image);
+            ui.print_message(&log.report(until_rendered, isolation, &setup.wasm_steps()));
+        }
+        finished
+    };
+    let done = finish();
+    let run = ReportedRun {
+        action: args.action(),
+        directory: named,
+        root: &root_text,
+        files: Some(&files),
+    };
+    recorder.finish(ui, &run, done)
+}
+
+/// What the end of a render needs besides its result.
+struct RenderEnd<'a> {
+    recorder: &'a RunRecorder<'a>,
+    failed: &'a ToCommandError<'a>,
 }
 
 /// How many packages are rendered in parallel; kpt renders one at a time.
@@ -231,15 +374,20 @@ fn finish_in_place(
     files: &DiskFiles,
     rendered: Rendered,
     written: &mut Vec<FileChange>,
-    failed: &ToCommandError<'_>,
+    end: &RenderEnd<'_>,
 ) -> Result<()> {
     let Rendered { report, output } = rendered;
-    let mut plan = output
-        .plan(files)
-        .map_err(|error| not_saved(&report, &error.to_string()))?;
+    let is_refused = is_denied(&report) || ui.compat() == Compat::Kiln && is_refused(&report);
+    let output = match args.no_status || is_refused {
+        true => output.without_status(),
+        false => output,
+    };
+    let planned = end.recorder.interruptible(|| output.plan(files));
+    let mut plan = planned.map_err(|error| not_saved(&report, &error.to_string()))?;
+    end.recorder.note_changes(files, &plan.changes);
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;
-        return finish_preview(ui, args, files, &plan.changes, &report, failed);
+        return finish_preview(ui, args, files, &plan.changes, &report, end.failed);
     }
     let results = results_file(args, &report);
     if let Err(error) = &results {
@@ -254,7 +402,7 @@ fn finish_in_place(
     ) {
         return Err(not_saved(&report, &format!("{error:#}")));
     }
-    written.extend(plan.changes);
+    let has_changes = !plan.changes.is_empty();
     if plan.has_resources && !args.quiet {
         let message = summary(&report);
         let record = Record {
@@ -266,11 +414,50 @@ fn finish_in_place(
         };
         ui.log(&record, &message);
     }
+    if !args.quiet && (has_changes || report.error.is_none()) {
+        changes::report(ui, &plan.changes, Made::Yes);
+    }
+    written.extend(plan.changes);
     warn_about_emptied(ui, &report);
     if let Some(path) = results? {
         report_results(ui, &path, "");
     }
-    outcome(&report, failed)
+    outcome(&report, end.failed)
+}
+
+/// Whether the policy refused a function: then the package does not change, whichever functions ran before.
+fn is_denied(report: &RenderReport) -> bool {
+    match &report.error {
+        Some(RenderError::Traced(trace)) => matches!(trace.failure(), Failure::Denied(_)),
+        _ => false,
+    }
+}
+
+/// Whether the package was refused before any function ran: then it does not change. kpt writes the status.
+fn is_refused(report: &RenderReport) -> bool {
+    let Some(RenderError::Traced(trace)) = &report.error else {
+        return false;
+    };
+    let has_run = match trace.failure() {
+        Failure::Exit(_)
+        | Failure::BadOutput(_)
+        | Failure::NoItems(_)
+        | Failure::ReportedErrors { .. }
+        | Failure::Text(_) => true,
+        Failure::NotKrm(error) => error.list == ListKind::Output,
+        Failure::Kptfile(_)
+        | Failure::Pipeline(_)
+        | Failure::PipelineAtRun(_)
+        | Failure::File(_)
+        | Failure::ExecNotAllowed
+        | Failure::NotFound(_)
+        | Failure::Denied(_)
+        | Failure::NotStarted(_)
+        | Failure::Unavailable(_)
+        | Failure::Remote { .. }
+        | Failure::NoMatchingTag(_) => false,
+    };
+    report.functions == 0 && !has_run
 }
 
 /// Prints the changes, or fails if there are any. Writes nothing.
@@ -287,10 +474,21 @@ fn finish_preview(
     if args.dry_run {
         return preview::show(ui, files, changes);
     }
-    match changes {
-        [] => Ok(()),
-        changes => Err(CommandError::new(preview::list(changes)).into()),
+    if changes.is_empty() {
+        if !args.quiet {
+            changes::report(ui, changes, Made::No);
+        }
+        return Ok(());
     }
+    let names: Vec<String> = changes.iter().map(changes::name).collect();
+    let hint =
+        "run the command without --check to write the changes, or with --dry-run to print them";
+    Err(CommandError {
+        class: ErrorClass::Differences,
+        hint: Some(hint.to_owned()),
+        ..CommandError::new(changes::text(&names, Made::No))
+    }
+    .into())
 }
 
 fn finish_elsewhere(
@@ -298,13 +496,13 @@ fn finish_elsewhere(
     args: &RenderArgs,
     destination: &Destination,
     rendered: Rendered,
-    failed: &ToCommandError<'_>,
+    end: &RenderEnd<'_>,
 ) -> Result<()> {
     let Rendered { report, output } = rendered;
     if let Some(path) = results_file(args, &report)? {
         report_results(ui, &path, "");
     }
-    outcome(&report, failed)?;
+    outcome(&report, end.failed)?;
     warn_about_emptied(ui, &report);
     let resources = output.resources.unwrap_or_default();
     destination.write(ui, resources, &output.read)

@@ -1,6 +1,6 @@
 //! `kiln fn source`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use kiln_krm::package::{ListOptions, Subpackages};
 use kiln_krm::write::write_documents;
@@ -8,10 +8,12 @@ use kiln_krm::{Wrapper, write_list};
 use kiln_yaml::Document;
 
 use crate::compat::Compat;
+use crate::error::bail_usage;
 use crate::package::{self, Location};
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln fn source app\n  kiln fn source app -o unwrap")]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn source [OPTIONS] [DIR]")]
 pub(crate) struct SourceArgs {
@@ -37,16 +39,16 @@ pub(crate) struct SourceArgs {
 
 pub(crate) fn cmd_source(ui: &Ui, args: &SourceArgs) -> Result<()> {
     if args.dirs.len() > 1 {
-        bail!("accepts at most 1 arg(s), received {}", args.dirs.len());
+        bail_usage!("accepts at most 1 arg(s), received {}", args.dirs.len());
     }
     if args.include_meta_resources {
-        bail!(
+        bail_usage!(
             "--include-meta-resources is no longer necessary \
              because meta resources are now included by default"
         );
     }
     if !matches!(args.output.as_str(), "stdout" | "unwrap") {
-        bail!(
+        bail_usage!(
             "invalid input for --output flag {:?}, must be \"stdout\" or \"unwrap\"",
             args.output
         );
@@ -85,7 +87,7 @@ pub(super) fn read_function_config(ui: &Ui, path: Option<&str>) -> Result<Option
     let mut resources = package::read(ui, &location, &options)?;
     match (resources.pop(), resources.len()) {
         (Some(resource), 0) => Ok(Some(resource.into_document())),
-        (last, before) => bail!(
+        (last, before) => bail_usage!(
             "expected exactly 1 functionConfig, found {}",
             before + usize::from(last.is_some())
         ),

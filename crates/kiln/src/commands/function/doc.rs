@@ -2,15 +2,19 @@
 
 use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_functions::registry::FunctionInfo;
 
 use super::{find, split_version};
+use crate::complete;
 use crate::ui::Ui;
 
 /// Print the documentation of a function
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln function doc set-labels")]
 pub(super) struct DocArgs {
     /// Name of the function
+    #[arg(add = ArgValueCompleter::new(complete::functions))]
     name: String,
 }
 

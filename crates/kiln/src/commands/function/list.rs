@@ -10,6 +10,7 @@ use crate::ui::Ui;
 
 /// List the built-in functions
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln function list\n  kiln function list --versions")]
 pub(super) struct ListArgs {
     /// List the versions of each function too
     #[arg(long)]

@@ -1,18 +1,22 @@
-//! `kiln function`: the built-in functions as programs, for use from any tool.
+//! `kiln function`: the built-in functions as programs, for use from any tool, and functions of your own.
 
 mod doc;
 mod install;
+mod json;
 mod list;
+mod new;
 mod run;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use kiln_functions::registry::{FunctionInfo, FunctionVersion, Registry};
 
+use crate::error::{CommandError, bail_usage};
+use crate::functions::unknown_function::{UnknownFunction, unknown_name, unknown_version};
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
@@ -31,6 +35,10 @@ enum FunctionCommand {
     Run(run::RunArgs),
     /// Create links that run kiln as a built-in function
     Install(install::InstallArgs),
+    /// Write a function with a test and a package to try it on
+    New(new::NewArgs),
+    /// Run a program that reads and writes a ResourceList as JSON
+    Json(json::JsonArgs),
 }
 
 pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
@@ -39,6 +47,8 @@ pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
         FunctionCommand::Doc(args) => doc::cmd_doc(ui, args),
         FunctionCommand::Run(args) => return run::cmd_run(ui, args),
         FunctionCommand::Install(args) => install::cmd_install(ui, args),
+        FunctionCommand::New(args) => new::cmd_new(ui, args),
+        FunctionCommand::Json(args) => return json::cmd_json(ui, args),
     };
     done.map(|()| ExitCode::SUCCESS)
 }
@@ -47,7 +57,7 @@ pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
 pub(crate) fn called_as(args: &[OsString]) -> Option<String> {
     let name = Path::new(args.first()?).file_name()?.to_str()?;
     let (function, _) = split_version(name);
-    Registry::builtin().function(function)?;
+    Registry::builtin().listed_function(function)?;
     Some(name.to_owned())
 }
 
@@ -59,19 +69,22 @@ pub(crate) fn cmd_as_function(ui: &Ui, name: &str, args: &[OsString]) -> Result<
             let (name, _) = split_version(name);
             doc::print(ui, find(name)?).map(|()| ExitCode::SUCCESS)
         }
-        [first, ..] => bail!(
+        [first, ..] => bail_usage!(
             "{name} reads a ResourceList from standard input and takes no arguments, got {}",
             first.display()
         ),
     }
 }
 
+/// Prints the documentation of a function.
+pub(crate) fn print_doc(ui: &Ui, info: &FunctionInfo) -> Result<()> {
+    doc::print(ui, info)
+}
+
 fn find(name: &str) -> Result<&'static FunctionInfo> {
-    match Registry::builtin().function(name) {
+    match Registry::builtin().listed_function(name) {
         Some(info) => Ok(info),
-        None => {
-            bail!("{name:?} is not a built-in function; `kiln function list` lists them")
-        }
+        None => Err(refused(unknown_name(name))),
     }
 }
 
@@ -93,13 +106,18 @@ fn function_version(function: &str) -> Result<&'static FunctionVersion> {
     };
     match found {
         Some(function_version) => Ok(function_version),
-        None => {
-            let known: Vec<&str> = info.version_tags().collect();
-            let version = version.unwrap_or_default();
-            bail!(
-                "{name} has no built-in version {version:?}; available versions: {}",
-                known.join(", ")
-            )
-        }
+        None => Err(refused(unknown_version(info, version.unwrap_or_default()))),
     }
+}
+
+fn refused(unknown: UnknownFunction) -> anyhow::Error {
+    CommandError {
+        hint: Some(
+            unknown
+                .suggestion
+                .unwrap_or_else(|| "`kiln function list` lists the built-in functions".to_owned()),
+        ),
+        ..CommandError::usage(unknown.problem)
+    }
+    .into()
 }

@@ -5,18 +5,21 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_functions::{Context, Files, wire};
 use kiln_package::available_threads;
 use kiln_runtime::RunContext;
 
 use super::function_version;
+use crate::complete;
 use crate::ui::Ui;
 
 /// Run a function on a ResourceList, from standard input to standard output
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln fn source app | kiln function run set-namespace:v0.4.1")]
 pub(super) struct RunArgs {
     /// Function to run. Default version: the newest
-    #[arg(value_name = "NAME[:VERSION]")]
+    #[arg(value_name = "NAME[:VERSION]", add = ArgValueCompleter::new(complete::functions))]
     function: String,
 }
 

@@ -1,9 +1,11 @@
 //! `kiln repo get`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::{Value, json};
 
+use crate::complete;
 use crate::flag_values::go_bool;
 use crate::rpkg::output::OutputArgs;
 use crate::rpkg::repositories_file::{RegisteredRepository, RepositoriesFile};
@@ -12,9 +14,10 @@ use crate::ui::Ui;
 
 /// List registered repositories
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln repo get\n  kiln repo get blueprints -o yaml")]
 pub(super) struct GetArgs {
     /// List only these repositories
-    #[arg(value_name = "REPOSITORY_NAME")]
+    #[arg(value_name = "REPOSITORY_NAME", add = ArgValueCompleter::new(complete::repositories))]
     names: Vec<String>,
     /// List only repositories of this namespace
     #[arg(short, long, value_name = "NAME")]
@@ -29,7 +32,7 @@ pub(super) struct GetArgs {
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
     let file = RepositoriesFile::read()?;
     if let Some(unknown) = args.names.iter().find(|name| file.find(name).is_none()) {
-        bail!("cannot find repository {unknown:?}");
+        return Err(file.unknown(unknown));
     }
     let is_selected = |entry: &&RegisteredRepository| {
         (args.names.is_empty() || args.names.contains(&entry.name))

@@ -5,6 +5,7 @@ use clap::Args;
 use kiln_task::git::RepositoryLocation;
 use kiln_task::{PackagePath, Repository, check_repository_name};
 
+use crate::error::bail_usage;
 use crate::flag_values::go_bool;
 use crate::rpkg::discovery::{default_name, parse_location};
 use crate::rpkg::git_environment::git_options;
@@ -15,8 +16,11 @@ use crate::ui::Ui;
 
 /// Register a git repository under a name
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln repo register https://example.com/blueprints.git\n\
+    \x20 kiln repo register ../deploy.git --name deployments --deployment --create-branch")]
 pub(super) struct RegisterArgs {
-    /// Path or URL of the repository
+    /// Path or URL of the repository (required)
     #[arg(value_name = "REPOSITORY")]
     repo: Option<String>,
     /// Name of the repository. Default: the last part of its path or URL
@@ -72,10 +76,10 @@ pub(super) struct RegisterArgs {
 
 pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     let Some(repo) = &args.repo else {
-        bail!("repository is required positional argument");
+        bail_usage!("repository is required positional argument");
     };
     if repo.starts_with("oci://") {
-        bail!(
+        bail_usage!(
             "{repo} is not a git repository; to clone a package from an image, run `kiln rpkg clone oci://IMAGE`"
         );
     }
@@ -142,12 +146,21 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
             "--runner-memory applies only to functions that run on this machine (--allow-exec); the function runner has its own limits",
         );
     }
+    let message = format!(
+        "registered {} as repository {} (branch {}, {} package revision(s))",
+        entry.repo,
+        entry.name,
+        entry.branch,
+        snapshot.revisions.len(),
+    );
     RepositoriesFile::change(|file| {
         file.check_unused(&entry.name)?;
         file.repositories.push(entry);
         file.repositories.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
-    })
+    })?;
+    ui.print_message(&message);
+    Ok(())
 }
 
 /// Refuses an address with a password: the file of repositories stores no credentials.
@@ -156,7 +169,7 @@ fn check_no_password(address: &str) -> Result<String> {
     let authority = authority.and_then(|rest| rest.split('/').next());
     let user = authority.and_then(|authority| authority.rsplit_once('@'));
     match user {
-        Some((user, _)) if user.contains(':') => bail!(
+        Some((user, _)) if user.contains(':') => bail_usage!(
             "the address contains a password, which would be stored; remove it and use git's credential helpers"
         ),
         _ => Ok(address.to_owned()),

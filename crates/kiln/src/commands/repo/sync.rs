@@ -1,18 +1,21 @@
 //! `kiln repo sync`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 
-use crate::error::CommandError;
+use crate::complete;
+use crate::error::{CommandError, bail_usage};
 use crate::flag_values::go_bool;
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 
 /// Update the local copies of repositories
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln repo sync --all")]
 pub(super) struct SyncArgs {
     /// Repositories to update
-    #[arg(value_name = "REPOSITORY_NAME")]
+    #[arg(value_name = "REPOSITORY_NAME", add = ArgValueCompleter::new(complete::repositories))]
     names: Vec<String>,
     /// Update all repositories
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
@@ -28,7 +31,7 @@ pub(super) struct SyncArgs {
 pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
     let is_all = args.all.unwrap_or(false);
     if args.names.is_empty() && !is_all {
-        bail!("repository name(s) required unless --all is set");
+        bail_usage!("repository name(s) required unless --all is set");
     }
     let mut file = RepositoriesFile::read()?;
     if let Some(namespace) = &args.namespace {
@@ -36,7 +39,7 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
             .retain(|entry| entry.namespace == *namespace);
     }
     if let Some(unknown) = args.names.iter().find(|name| file.find(name).is_none()) {
-        bail!("cannot find repository {unknown:?}");
+        return Err(file.unknown(unknown));
     }
     let mut failed = Vec::new();
     for entry in &file.repositories {

@@ -1,17 +1,21 @@
 //! `kiln repo unregister`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 
+use crate::complete;
+use crate::error::bail_usage;
 use crate::flag_values::go_bool;
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 
 /// Remove a registration; the repository itself does not change
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln repo unregister blueprints")]
 pub(super) struct UnregisterArgs {
-    /// Name of the repository
-    #[arg(value_name = "REPOSITORY")]
+    /// Name of the repository (required)
+    #[arg(value_name = "REPOSITORY", add = ArgValueCompleter::new(complete::repositories))]
     name: Option<String>,
     /// Remove it only if it is registered for this namespace
     #[arg(short, long, value_name = "NAME")]
@@ -21,9 +25,9 @@ pub(super) struct UnregisterArgs {
     keep_auth_secret: Option<bool>,
 }
 
-pub(super) fn cmd_unregister(_: &Ui, args: &UnregisterArgs) -> Result<()> {
+pub(super) fn cmd_unregister(ui: &Ui, args: &UnregisterArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        bail!("REPOSITORY is a required positional argument");
+        bail_usage!("REPOSITORY is a required positional argument");
     };
     RepositoriesFile::change(|file| {
         let found = file.find(name).filter(|entry| {
@@ -31,9 +35,11 @@ pub(super) fn cmd_unregister(_: &Ui, args: &UnregisterArgs) -> Result<()> {
             selected.is_none_or(|namespace| entry.namespace == *namespace)
         });
         if found.is_none() {
-            bail!("cannot find repository {name:?}");
+            return Err(file.unknown(name));
         }
         file.repositories.retain(|entry| entry.name != *name);
         Ok(())
-    })
+    })?;
+    ui.print_message(&format!("unregistered repository {name}; its files stay"));
+    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_task::{ApproveError, ApproveOverwrite, Lifecycle};
 
 use super::print_status;
-use crate::error::CommandError;
+use crate::complete;
 use crate::report::function_log::FunctionLog;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
@@ -14,9 +15,10 @@ use crate::ui::Ui;
 
 /// Approve and publish proposals
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln rpkg approve blueprints.app.v1")]
 pub(super) struct ApproveArgs {
-    /// Proposals to approve
-    #[arg(value_name = "PACKAGE")]
+    /// Proposals to approve (required)
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     names: Vec<String>,
     /// Publish even if another revision was published since the draft was created; its changes are lost
     #[arg(long)]
@@ -27,7 +29,7 @@ pub(super) struct ApproveArgs {
 
 pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
     let session = args.write.open()?;
-    let (setup, log) = (RenderSetup::default(), FunctionLog::new(ui));
+    let (setup, log) = (RenderSetup::without_flags(ui)?, FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     let overwrite = match args.force {
         true => ApproveOverwrite::Force,
@@ -39,21 +41,7 @@ pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
             Ok(_) | Err(ApproveError::NotProposed(Lifecycle::Published)) => {
                 print_status(ui, name, "approved")
             }
-            Err(error) => Err(with_hint(error)),
+            Err(error) => Err(session.explain(error)),
         }
     })
-}
-
-fn with_hint(error: ApproveError) -> anyhow::Error {
-    let hint = match &error {
-        ApproveError::Overwrites { .. } => {
-            "copy the latest revision and repeat the change there, or approve with --force"
-        }
-        ApproveError::NotAtomic => "approve with --no-atomic",
-        ApproveError::NoBranch(_) => {
-            "create the branch, or register the repository with `kiln repo register --create-branch`"
-        }
-        _ => return error.into(),
-    };
-    CommandError::with_hint(error, hint).into()
 }

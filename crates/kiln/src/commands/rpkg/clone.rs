@@ -1,29 +1,35 @@
 //! `kiln rpkg clone`
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_task::{
     CloneTask, GitUpstream, NewRevision, OciUpstream, PackageMetadata, PackageName, RevisionRef,
     SecretRef, Task, Upstream,
 };
 
 use super::print_status;
+use crate::complete;
+use crate::error::{CommandError, bail_usage};
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
 /// Create a package from a revision, a git repository or an image
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln rpkg clone blueprints.app.v1 web --repository deployments\n\
+    \x20 kiln rpkg clone https://example.com/catalog.git/app@v1 web --repository deployments")]
 pub(super) struct CloneArgs {
     /// Package to clone: a revision name, REPOSITORY.git[/DIRECTORY][@REF], any git address that contains a slash, or
-    /// oci://IMAGE
-    #[arg(value_name = "SOURCE_PACKAGE")]
+    /// oci://IMAGE (required)
+    #[arg(value_name = "SOURCE_PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     source: Option<String>,
-    /// Path of the new package in the repository
+    /// Path of the new package in the repository (required)
     #[arg(value_name = "NAME")]
     package: Option<String>,
     /// Name of the repository for the new package. Default: the only repository
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::repositories))]
     repository: Option<String>,
     /// Workspace name of the new revision, unique within the package
     #[arg(long, value_name = "NAME", default_value = "v1")]
@@ -46,17 +52,18 @@ pub(super) struct CloneArgs {
 pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
     let (Some(source), Some(package)) = (&args.source, &args.package) else {
         let given = usize::from(args.source.is_some());
-        bail!("SOURCE_PACKAGE and NAME are required positional arguments; {given} provided");
+        bail_usage!("SOURCE_PACKAGE and NAME are required positional arguments; {given} provided");
     };
     let mut session = args.write.open()?;
     if source.starts_with("oci://") {
         session = session.with_images()?;
     }
     let repository = args.repository.as_deref().or(session.only_repository());
-    let repository = repository
-        .ok_or_else(|| anyhow!("--repository is required to specify downstream repository"))?;
+    let repository = repository.ok_or_else(|| {
+        CommandError::usage("--repository is required to specify downstream repository")
+    })?;
     if args.workspace.is_empty() {
-        bail!("--workspace is required to specify downstream workspace name");
+        bail_usage!("--workspace is required to specify downstream workspace name");
     }
     let new = NewRevision {
         name: PackageName::new(repository, package).revision(&args.workspace),
@@ -65,9 +72,10 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
         })),
         metadata: PackageMetadata::default(),
     };
-    let setup = args.render.check()?;
+    let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
-    let created = session.engine(&setup, &log).create(&new)?;
+    let created = session.engine(&setup, &log).create(&new);
+    let created = created.map_err(|error| session.explain(error))?;
     print_status(ui, &created.name.to_string(), "created")
 }
 
@@ -136,7 +144,7 @@ fn without_contradiction(what: &str, flag: &str, source: &str) -> Result<String>
         ("", source) => Ok(source.to_owned()),
         (flag, "") => Ok(flag.to_owned()),
         (flag, source) if trimmed(flag) == trimmed(source) => Ok(flag.to_owned()),
-        (flag, source) => bail!(
+        (flag, source) => bail_usage!(
             "{what} {flag} specified by --{what} contradicts {what} {source} specified by SOURCE_PACKAGE"
         ),
     }

@@ -1,9 +1,12 @@
 //! `kiln rpkg get`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_task::git::{LastChanges, Revision, RevisionNumber};
 
+use crate::complete;
+use crate::error::bail_usage;
 use crate::flag_values::go_bool;
 use crate::rpkg::api_object::package_revision;
 use crate::rpkg::flags::RepositoryFlags;
@@ -13,9 +16,13 @@ use crate::ui::Ui;
 
 /// List package revisions
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln rpkg get\n\
+    \x20 kiln rpkg get --name app -o yaml\n\
+    \x20 kiln rpkg get blueprints.app.v1 --show-kptfile")]
 pub(super) struct GetArgs {
     /// List only these revisions
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::revisions))]
     names: Vec<String>,
     /// List only revisions of this package
     #[arg(long, value_name = "PACKAGE")]
@@ -152,13 +159,15 @@ impl GetArgs {
 
     fn only_name(&self) -> Result<&str> {
         let [name] = &self.names[..] else {
-            bail!("--show-kptfile requires exactly one package revision name as an argument");
+            bail_usage!("--show-kptfile requires exactly one package revision name as an argument");
         };
         if self.name.is_some() || self.workspace.is_some() || self.revision != -2 {
-            bail!("--show-kptfile cannot be combined with --name, --revision, or --workspace");
+            bail_usage!(
+                "--show-kptfile cannot be combined with --name, --revision, or --workspace"
+            );
         }
         if self.all_namespaces.unwrap_or(false) {
-            bail!("--show-kptfile cannot be combined with --all-namespaces");
+            bail_usage!("--show-kptfile cannot be combined with --all-namespaces");
         }
         Ok(name)
     }

@@ -2,10 +2,12 @@
 
 use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use kiln_task::git::LogEntry;
 use serde_json::{Value, json};
 
+use crate::complete;
 use crate::rpkg::flags::RepositoryFlags;
 use crate::rpkg::output::{ObjectFormat, OutputArgs, to_yaml};
 use crate::rpkg::table::table;
@@ -13,9 +15,10 @@ use crate::ui::Ui;
 
 /// Print the commits of a revision
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln rpkg log blueprints.app.v1")]
 pub(super) struct LogArgs {
     /// Revision whose commits to print
-    #[arg(value_name = "PACKAGE")]
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     name: String,
     #[command(flatten)]
     output: OutputArgs,

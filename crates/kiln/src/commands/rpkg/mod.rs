@@ -22,6 +22,7 @@ mod upgrade;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use crate::deferred::Deferred;
 use crate::ui::Ui;
 
 /// `kiln rpkg`
@@ -36,40 +37,40 @@ pub(crate) struct RpkgArgs {
 enum RpkgCommand {
     /// List package revisions
     #[command(visible_alias = "list")]
-    Get(get::GetArgs),
+    Get(Deferred<get::GetArgs>),
     /// Create an empty package
-    Init(Box<init::InitArgs>),
+    Init(Box<Deferred<init::InitArgs>>),
     /// Create a package from a revision, a git repository or an image
-    Clone(Box<clone::CloneArgs>),
+    Clone(Box<Deferred<clone::CloneArgs>>),
     /// Create a revision of a package as a copy of a published one
     #[command(visible_alias = "edit")]
-    Copy(Box<copy::CopyArgs>),
+    Copy(Box<Deferred<copy::CopyArgs>>),
     /// Create a revision of a package with a newer upstream revision merged in
-    Upgrade(Box<upgrade::UpgradeArgs>),
+    Upgrade(Box<Deferred<upgrade::UpgradeArgs>>),
     /// Write the files of a revision to a directory, or print them
     #[command(visible_aliases = ["source", "read"])]
-    Pull(pull::PullArgs),
+    Pull(Deferred<pull::PullArgs>),
     /// Replace the files of a draft
     #[command(visible_aliases = ["sink", "write"])]
-    Push(Box<push::PushArgs>),
+    Push(Box<Deferred<push::PushArgs>>),
     /// Change labels, annotations, readiness gates and conditions of a draft
-    Update(Box<update::UpdateArgs>),
+    Update(Box<Deferred<update::UpdateArgs>>),
     /// Propose drafts for approval
-    Propose(Box<propose::ProposeArgs>),
+    Propose(Box<Deferred<propose::ProposeArgs>>),
     /// Approve and publish proposals
-    Approve(approve::ApproveArgs),
+    Approve(Deferred<approve::ApproveArgs>),
     /// Turn proposals back into drafts, or withdraw proposals for deletion
-    Reject(reject::RejectArgs),
+    Reject(Deferred<reject::RejectArgs>),
     /// Propose published revisions for deletion
     #[command(visible_alias = "propose-del")]
-    ProposeDelete(propose_delete::ProposeDeleteArgs),
+    ProposeDelete(Deferred<propose_delete::ProposeDeleteArgs>),
     /// Delete drafts, proposals and revisions proposed for deletion
     #[command(visible_alias = "delete")]
-    Del(del::DelArgs),
+    Del(Deferred<del::DelArgs>),
     /// Print the differences between the files of two revisions
-    Diff(diff::DiffArgs),
+    Diff(Deferred<diff::DiffArgs>),
     /// Print the commits of a revision
-    Log(log::LogArgs),
+    Log(Deferred<log::LogArgs>),
 }
 
 pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {

@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_task::ChangeError;
 
 use super::print_status;
+use crate::complete;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderFlags;
@@ -12,9 +14,10 @@ use crate::ui::Ui;
 
 /// Propose drafts for approval
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln rpkg propose blueprints.app.v1")]
 pub(super) struct ProposeArgs {
-    /// Drafts to propose
-    #[arg(value_name = "PACKAGE")]
+    /// Drafts to propose (required)
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     names: Vec<String>,
     #[command(flatten)]
     write: WriteFlags,
@@ -24,7 +27,7 @@ pub(super) struct ProposeArgs {
 
 pub(super) fn cmd_propose(ui: &Ui, args: &ProposeArgs) -> Result<()> {
     let session = args.write.open()?;
-    let setup = args.render.check()?;
+    let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
     let engine = session.engine(&setup, &log);
     for_each_revision(ui, &args.names, |name| match engine.propose(name) {
@@ -33,6 +36,6 @@ pub(super) fn cmd_propose(ui: &Ui, args: &ProposeArgs) -> Result<()> {
             ui.print_message(&error.to_string());
             Ok(())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(session.explain(error)),
     })
 }

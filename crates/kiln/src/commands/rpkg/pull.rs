@@ -4,20 +4,24 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_krm::kptfile;
 use kiln_krm::read::{FileOptions, read_file};
 use kiln_krm::{Dialect, Resource, Wrapper, write_list};
 use kiln_task::{Contents, PackagePath};
 
+use crate::complete;
+use crate::error::bail_usage;
 use crate::rpkg::flags::RepositoryFlags;
 use crate::rpkg::{directory, revision_file};
 use crate::ui::Ui;
 
 /// Write the files of a revision to a directory, or print them
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln rpkg pull blueprints.app.v1 app")]
 pub(super) struct PullArgs {
-    /// Revision to pull
-    #[arg(value_name = "PACKAGE")]
+    /// Revision to pull (required)
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     name: Option<String>,
     /// Directory to create. Default: print the resources as a ResourceList
     #[arg(value_name = "DIR")]
@@ -28,7 +32,7 @@ pub(super) struct PullArgs {
 
 pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        bail!("PACKAGE is a required positional argument");
+        bail_usage!("PACKAGE is a required positional argument");
     };
     let session = args.repository.open()?;
     let located = session.find(name)?;

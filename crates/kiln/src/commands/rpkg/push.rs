@@ -1,17 +1,21 @@
 //! `kiln rpkg push`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_krm::read::{TrailingText, read_input_with};
 use kiln_krm::write::write_documents;
 use kiln_krm::{Dialect, Resource};
-use kiln_task::{Contents, FileMode, OnRenderFailure, PackageFile};
+use kiln_task::{Contents, FileMode, OnRenderFailure, PackageFile, PackagePath};
 
 use super::print_status;
 use super::pull::resources_in;
+use crate::complete;
+use crate::error::bail_usage;
+use crate::report::changes::{self, Made};
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderFlags;
 use crate::rpkg::{directory, revision_file};
@@ -19,9 +23,10 @@ use crate::ui::Ui;
 
 /// Replace the files of a draft
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln rpkg push blueprints.app.v1 app")]
 pub(super) struct PushArgs {
-    /// Draft whose files to replace
-    #[arg(value_name = "PACKAGE")]
+    /// Draft whose files to replace (required)
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     name: Option<String>,
     /// Directory with the pulled files, or - to read a ResourceList from standard input
     #[arg(value_name = "DIR|-")]
@@ -37,7 +42,7 @@ pub(super) struct PushArgs {
 
 pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        bail!("PACKAGE name is a required positional argument");
+        bail_usage!("PACKAGE name is a required positional argument");
     };
     let path = args.directory.as_deref();
     if path.is_none() {
@@ -56,15 +61,34 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
     };
     let session = args.write.open()?;
     let located = session.find(name)?;
+    let old = located.repository.contents(&located.revision)?;
     if path.is_none() {
-        let old = located.repository.contents(&located.revision)?;
         keep_unlisted_files(&mut contents, &old)?;
     }
-    let setup = args.render.check()?;
+    let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
     let engine = session.engine(&setup, &log);
-    engine.push(&located, &contents, &version, on_failure)?;
+    let pushed = engine.push(&located, &contents, &version, on_failure)?;
+    if !args.render.is_quiet() {
+        let mut revision = located.revision.clone();
+        revision.commit = pushed.commit;
+        let new = located.repository.contents(&revision)?;
+        changes::report_names(ui, &changed_files(&old, &new), Made::Yes);
+    }
     print_status(ui, name, "pushed")
+}
+
+/// The files that differ, in the order of their names.
+fn changed_files(old: &Contents, new: &Contents) -> Vec<String> {
+    let paths: BTreeSet<&PackagePath> = old.paths().chain(new.paths()).collect();
+    let names = paths.into_iter().filter_map(|path| {
+        match (old.get(path.as_str()), new.get(path.as_str())) {
+            (old, new) if old == new => None,
+            (_, None) => Some(format!("{path} (deleted)")),
+            _ => Some(path.to_string()),
+        }
+    });
+    names.collect()
 }
 
 /// The files of a list of resources, by their path annotations.

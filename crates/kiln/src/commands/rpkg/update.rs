@@ -2,21 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_krm::kptfile::Condition;
 use kiln_task::PackageMetadata;
 
 use super::print_status;
+use crate::complete;
+use crate::error::bail_usage;
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
 /// Change labels, annotations, readiness gates and conditions of a draft
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln rpkg update blueprints.app.v1 --label team=web\n\
+    \x20 kiln rpkg update blueprints.app.v1 --condition checked=True")]
 pub(super) struct UpdateArgs {
-    /// Draft to change
-    #[arg(value_name = "PACKAGE")]
+    /// Draft to change (required)
+    #[arg(value_name = "PACKAGE", add = ArgValueCompleter::new(complete::revisions))]
     name: Option<String>,
     /// Set a label, or remove it with KEY-
     #[arg(long = "label", value_name = "KEY=VALUE|KEY-")]
@@ -41,7 +47,7 @@ pub(super) struct UpdateArgs {
 
 pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
     let Some(name) = &args.name else {
-        bail!("PACKAGE is a required positional argument");
+        bail_usage!("PACKAGE is a required positional argument");
     };
     let session = args.write.open()?;
     let located = session.find(name)?;
@@ -62,7 +68,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
             .collect();
         for change in &args.readiness_gates {
             if matches!(change.as_str(), "" | "-") {
-                bail!("--readiness-gate must be TYPE or TYPE-, not {change:?}");
+                bail_usage!("--readiness-gate must be TYPE or TYPE-, not {change:?}");
             }
             match change.strip_suffix('-') {
                 Some(gone) => gates.retain(|gate| gate != gone),
@@ -76,7 +82,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
         let present = kptfile.status.unwrap_or_default().conditions;
         metadata.conditions = Some(changed_conditions(present, &args.conditions)?);
     }
-    let setup = args.render.check()?;
+    let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
     session.engine(&setup, &log).update(&located, &metadata)?;
     print_status(ui, name, "updated")
@@ -96,7 +102,7 @@ fn changed_map(
             (None, Some(key)) if !key.is_empty() => {
                 map.remove(key);
             }
-            _ => bail!("--{what} must be KEY=VALUE or KEY-, not {change:?}"),
+            _ => bail_usage!("--{what} must be KEY=VALUE or KEY-, not {change:?}"),
         }
     }
     Ok(map.into_iter().collect())
@@ -122,7 +128,9 @@ fn changed_conditions(present: Vec<Condition>, changes: &[String]) -> Result<Vec
             }
             (None, Some(kind)) if !kind.is_empty() => conditions.retain(|one| one.kind != kind),
             _ => {
-                bail!("--condition must be TYPE=STATUS[,REASON[,MESSAGE]] or TYPE-, not {change:?}")
+                bail_usage!(
+                    "--condition must be TYPE=STATUS[,REASON[,MESSAGE]] or TYPE-, not {change:?}"
+                )
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use kiln_go::quote;
 use kiln_task::git::Revision;
 use kiln_task::image::SCHEME;
@@ -9,7 +10,8 @@ use kiln_task::merge::{Conflict, Taken};
 use kiln_task::{Engine, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
 
 use super::print_status;
-use crate::error::CommandError;
+use crate::complete;
+use crate::error::{CommandError, bail_usage};
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::image_updates::{ImageUpdateLookup, image_error, image_of, target_image};
 use crate::rpkg::render_flags::RenderFlags;
@@ -19,11 +21,14 @@ use crate::ui::Ui;
 
 /// Create a revision of a package with a newer upstream revision merged in
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln rpkg upgrade deployments.web.v1 --workspace v2\n\
+    \x20 kiln rpkg upgrade --discover upstream")]
 pub(super) struct UpgradeArgs {
-    /// Published revision to upgrade; with --discover, revisions to list
-    #[arg(value_name = "SOURCE_PACKAGE_REVISION")]
+    /// Published revision to upgrade (required); with --discover, revisions to list
+    #[arg(value_name = "SOURCE_PACKAGE_REVISION", add = ArgValueCompleter::new(complete::revisions))]
     names: Vec<String>,
-    /// Workspace name of the new revision, unique within the package
+    /// Workspace name of the new revision, unique within the package (required, except with --discover)
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
     /// Number of the upstream revision. Default: the latest
@@ -58,7 +63,7 @@ enum Direction {
 pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
     if let Some(direction) = &args.discover {
         let Ok(direction) = Direction::from_str(direction, false) else {
-            bail!("argument for 'discover' must be one of 'upstream' or 'downstream'");
+            bail_usage!("argument for 'discover' must be one of 'upstream' or 'downstream'");
         };
         let session = args.write.open()?.with_images()?;
         let all = AllRevisions(session.all_snapshots(ui)?);
@@ -72,17 +77,17 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
     }
     let name = match &args.names[..] {
         [name] => name,
-        [] => bail!("SOURCE_PACKAGE_REVISION is a required positional argument"),
-        _ => bail!(
+        [] => bail_usage!("SOURCE_PACKAGE_REVISION is a required positional argument"),
+        _ => bail_usage!(
             "too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments"
         ),
     };
     if args.revision < 0 {
-        bail!("revision must be positive (and not main)");
+        bail_usage!("revision must be positive (and not main)");
     }
     let workspace = args.workspace.as_ref().filter(|name| !name.is_empty());
     let Some(workspace) = workspace else {
-        bail!("workspace is required");
+        bail_usage!("workspace is required");
     };
     let strategy: Strategy = args.strategy.parse()?;
     let session = args.write.open()?.with_images()?;
@@ -93,7 +98,7 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
             quote(local.lifecycle.as_str())
         );
     }
-    let setup = args.render.check()?;
+    let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
     let engine = session.engine(&setup, &log);
     let (old, new) = match (image_of(&local), &args.r#ref) {
@@ -109,10 +114,16 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
             let all = AllRevisions(session.all_snapshots(ui)?);
             revisions(&all, &engine, &local, args.revision)?
         }
-        (None, Some(_)) => bail!(
+        (None, Some(_)) => bail_usage!(
             "{name} was not cloned from an image; choose the upstream revision with --revision"
         ),
     };
+    if args.revision == 0 && args.r#ref.is_none() && old == new {
+        ui.print_message(&format!(
+            "{name} is up to date: its upstream {new} is the latest; nothing was created"
+        ));
+        return Ok(());
+    }
     let new = NewRevision {
         name: local.name.package.revision(workspace),
         task: Some(Task::Upgrade(UpgradeTask {
@@ -123,7 +134,8 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         })),
         metadata: PackageMetadata::default(),
     };
-    let created = engine.create(&new)?;
+    let created = engine.create(&new);
+    let created = created.map_err(|error| session.explain(error))?;
     print_conflicts(ui, name, &created.name.to_string(), &created.conflicts);
     print_status(ui, name, &format!("upgraded to {}", created.name))
 }

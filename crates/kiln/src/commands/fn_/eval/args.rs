@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use kiln_container::Mount;
 use kiln_krm::image::{ImageRef, with_prefix};
 use kiln_krm::kptfile::{FunctionKind, Selector};
@@ -11,10 +12,17 @@ use kiln_krm::selector::parse_pair;
 use kiln_runtime::{Network, Target};
 use kiln_yaml::Document;
 
+use crate::complete;
+use crate::error::bail_usage;
 use crate::flag_values::go_bool;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags};
+use crate::report::run_report::ReportFlags;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+        \x20 kiln fn eval app -i set-namespace:v0.4.1 -- namespace=prod\n\
+        \x20 kiln fn eval app --exec ./my-function.py --match-kind Deployment\n\
+        \x20 kiln fn eval app -i set-labels:v0.2.0 --save -t mutator -- env=prod")]
 #[command(override_usage = "kiln fn eval [OPTIONS] [DIR | -] [-- KEY=VALUE...]")]
 pub(crate) struct EvalArgs {
     /// Package, or `-` for standard input. Default: the current directory
@@ -29,7 +37,8 @@ pub(crate) struct EvalArgs {
         long,
         value_name = "IMAGE",
         default_value = "",
-        hide_default_value = true
+        hide_default_value = true,
+        add = ArgValueCompleter::new(complete::functions)
     )]
     image: String,
     /// Version, or range of versions, to save with the image
@@ -102,6 +111,8 @@ pub(crate) struct EvalArgs {
     include_meta_resources: Option<bool>,
     #[command(flatten)]
     selection: SelectionArgs,
+    #[command(flatten)]
+    pub(super) reports: ReportFlags,
     #[command(flatten)]
     pub(super) evaluators: EvaluatorFlags,
 }
@@ -191,7 +202,7 @@ impl EvalArgs {
     /// The list to save the function to, if it is to be saved.
     pub(super) fn check_saving(&self) -> Result<Option<FunctionKind>> {
         if self.include_meta_resources == Some(true) {
-            bail!(
+            bail_usage!(
                 "--include-meta-resources is no longer necessary \
                  because meta resources are now included by default"
             );
@@ -202,21 +213,23 @@ impl EvalArgs {
         match self.kind.as_str() {
             "mutator" => Ok(Some(FunctionKind::Mutator)),
             "validator" => Ok(Some(FunctionKind::Validator)),
-            "" => bail!("--type must be specified if saving functions to Kptfile (--save=true)"),
-            _ => bail!("--type must be either `mutator` or `validator`"),
+            "" => {
+                bail_usage!("--type must be specified if saving functions to Kptfile (--save=true)")
+            }
+            _ => bail_usage!("--type must be either `mutator` or `validator`"),
         }
     }
 
     /// The only positional argument.
     pub(super) fn check_dirs(&self) -> Result<&str> {
         if self.image.is_empty() && self.exec.is_empty() {
-            bail!("must specify --image or --exec");
+            bail_usage!("must specify --image or --exec");
         }
         if self.dirs.len() > 1 {
-            bail!("0 or 1 arguments supported, function arguments go after '--'");
+            bail_usage!("0 or 1 arguments supported, function arguments go after '--'");
         }
         if !self.data.is_empty() && !self.fn_config.is_empty() {
-            bail!("function arguments can only be specified without function config file");
+            bail_usage!("function arguments can only be specified without function config file");
         }
         Ok(self.dirs.first().map_or(".", String::as_str))
     }
@@ -228,7 +241,7 @@ impl EvalArgs {
             || !self.mounts.is_empty()
             || !self.env.is_empty();
         if has_container_flags && self.evaluators.has_runner() {
-            bail!(
+            bail_usage!(
                 "--mount, --as-current-user, --network and --env cannot be used with --runner: \
                  the runner decides what functions can access"
             );
@@ -236,12 +249,12 @@ impl EvalArgs {
         if !self.image.is_empty() {
             let image = with_prefix(prefix, &self.image);
             if let Err(error) = ImageRef::parse(&image) {
-                bail!("function image reference {image:?} is invalid: {error}");
+                bail_usage!("function image reference {image:?} is invalid: {error}");
             }
             return Ok(Target::Image(image));
         }
         if has_container_flags {
-            bail!(
+            bail_usage!(
                 "--mount, --as-current-user, --network and --env can only be used with container functions"
             );
         }
@@ -306,7 +319,7 @@ impl EvalArgs {
             match item.split_once('=') {
                 Some(pair) => pairs.push(pair),
                 None if number == 0 => kind = Some(item.as_str()),
-                None => bail!("args must have keys and values separated by ="),
+                None => bail_usage!("args must have keys and values separated by ="),
             }
         }
         Ok((kind, pairs))

@@ -3,34 +3,47 @@
 mod args;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use kiln_evaluators::WasmPrograms;
 use kiln_go::errno_text;
 use kiln_krm::EditableText;
 use kiln_krm::kptfile::{
-    FILE_NAME, Function, FunctionKind, Kptfile, OpenConfigError, check_function_config, edit,
+    FILE_NAME, Function, FunctionKind, Kptfile, OpenConfigError, Selector, check_function_config,
+    edit,
 };
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
-    plan_write,
+    Bytes, EmptiedFiles, FileAction, FileChange, FileSource, ListOptions, ReadSet, Subpackages,
+    WriteOptions, plan_write,
 };
 use kiln_krm::read::read_loose_file;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, available_threads};
-use kiln_render::{Evaluation, Inventory, Lost, RenderCompat, evaluate};
+use kiln_pages::report::ReportAction;
+use kiln_render::{
+    Evaluation, FunctionOptions, Inventory, Lost, RenderCompat, TouchedResources, evaluate,
+};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
+use crate::compat::Compat;
 use crate::error::render::call_error;
-use crate::functions::wasm::WasmPrograms;
+use crate::error::{CommandError, ErrorClass};
+use crate::functions::evaluators::EvaluatorSetup;
+use crate::interrupt::interruptible;
+use crate::log_format::LogFormat;
 use crate::package::destination::Destination;
 use crate::package::write::write;
 use crate::package::{self, Location, absolute, resolve_as_named};
+use crate::report::changes::{self, Made};
 use crate::report::function_log::FunctionLog;
+use crate::report::result_position::ReportedFiles;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
+use crate::report::run_report::{ReportedRun, RunRecorder};
 use crate::ui::Ui;
 pub(crate) use args::EvalArgs;
 
@@ -39,6 +52,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         .evaluators
         .check(ui, args.container_flags(), WasmPrograms::ByName)?;
     let saves_as = args.check_saving()?;
+    let reports = args.reports.targets(ui)?;
     make_results_directory(&args.results_dir)?;
     let destination = Destination::parse(ui, &args.output)?;
     let named = args.check_dirs()?;
@@ -52,6 +66,9 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     if let (Some(_), Some(config), Some(source)) = (saves_as, &config_path, &source) {
         check_is_inside(config, &source.path)?;
     }
+    if saves_as.is_some() && ui.compat() == Compat::Kiln {
+        check_can_save(source.as_ref())?;
+    }
     let (selector, exclusion) = args.selection()?;
     let saved = saves_as.map(|kind| {
         let function = saved_function(args, &target, source.as_ref(), config_path.as_deref());
@@ -59,94 +76,192 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     });
     let saved = saved.transpose()?;
 
-    let (input, files) = read(ui, source.as_ref(), &args.results_dir)?;
-    let before = ReadSet::of(&input);
-    let config = match &config_path {
-        Some(path) => read_config(path)?,
-        None => data_config,
-    };
-    let (input, set_aside) = set_aside(input, source.as_ref(), config_path.as_deref());
-    let function = FunctionSpec::new(target.clone()).name().to_owned();
-    let evaluation = Evaluation {
+    let call = EvalCall {
+        args,
+        setup: &setup,
         target,
-        env: args.env.clone(),
-        config: Some(config),
-        selector: selector.clone(),
-        exclusion: exclusion.clone(),
-        options: &setup.options(args.network()),
+        selector,
+        exclusion,
+        config_path,
+        data_config,
+        source: source.as_ref(),
+        destination: &destination,
     };
-    let mut results = FunctionResultList::new();
-    let inventory = Inventory::of(&input);
-    let output = evaluate(evaluation, input, &mut results, &FunctionLog::new(ui));
-    // kpt does not check.
-    if let (RenderCompat::Kiln, Ok(output)) = (setup.behaviour(), &output) {
-        for lost in inventory.lost(output) {
-            ui.warn(&match lost {
-                Lost::Resources(count) => {
-                    format!("function {function:?} removed all {count} resource(s)")
-                }
-                Lost::Kptfile => format!("function {function:?} removed the Kptfile"),
-            });
-        }
-    }
-    let output = output.map(|mut output| {
-        output.extend(set_aside);
-        output
+    let began = Instant::now();
+    let read = interruptible(|| read(ui, source.as_ref(), &args.results_dir));
+    let (read, files) = match read {
+        Ok((input, files)) => (Ok(input), files),
+        Err(error) => (Err(error), None),
+    };
+    let log = FunctionLog::new(ui);
+    let log = match &files {
+        Some(files) => log.with_files(ReportedFiles { files, named }),
+        None => log,
+    };
+    let recorder = RunRecorder::new(&log, &reports).since(began);
+    let done = read.and_then(|input| {
+        let read = ReadPackage {
+            input,
+            files: files.as_ref(),
+            saved,
+        };
+        call.run(ui, read, &recorder, reports.touched())
     });
-    let saving = saved.map(|(kind, mut function)| {
-        if !selector.is_empty() {
-            function.selectors.push(selector);
-        }
-        if !exclusion.is_empty() {
-            function.exclusions.push(exclusion);
-        }
-        Saving {
-            kind,
-            function,
-            behaviour: setup.behaviour(),
-        }
-    });
-    // The message about a function that was saved together with the resources.
-    let mut saved_message = None;
-    let output = match (output, &source, &destination) {
-        (Ok(output), Some(source), Destination::InPlace) => {
-            let mut changes = plan_output(source, output, &before, setup.behaviour())?;
-            if let (Some(saving), None) = (&saving, source.location.file()) {
-                saved_message = saving.add_to(&mut changes, &source.path)?;
+    let root = source
+        .as_ref()
+        .map(|source| source.path.display().to_string());
+    let run = ReportedRun {
+        action: ReportAction::Eval,
+        directory: named,
+        root: root.as_deref().unwrap_or_default(),
+        files: files.as_ref().map(|files| files as &dyn FileSource),
+    };
+    recorder.finish(ui, &run, done)
+}
+
+/// A function and what it runs on.
+struct EvalCall<'a> {
+    args: &'a EvalArgs,
+    setup: &'a EvaluatorSetup,
+    target: Target,
+    selector: Selector,
+    exclusion: Selector,
+    config_path: Option<PathBuf>,
+    /// The functionConfig made of arguments, without a file.
+    data_config: Document,
+    /// `None` for standard input.
+    source: Option<&'a InputPackage>,
+    destination: &'a Destination,
+}
+
+/// What was read before the function runs.
+struct ReadPackage<'a> {
+    input: Vec<Resource>,
+    files: Option<&'a DiskFiles>,
+    /// The function to save to the Kptfile.
+    saved: Option<(FunctionKind, Function)>,
+}
+
+impl EvalCall<'_> {
+    /// Runs the function and writes its output.
+    fn run(
+        self,
+        ui: &Ui,
+        read: ReadPackage<'_>,
+        recorder: &RunRecorder<'_>,
+        touched: TouchedResources,
+    ) -> Result<()> {
+        let EvalCall {
+            args,
+            setup,
+            target,
+            selector,
+            exclusion,
+            config_path,
+            data_config,
+            source,
+            destination,
+        } = self;
+        let ReadPackage {
+            input,
+            files,
+            saved,
+        } = read;
+        let before = ReadSet::of(&input);
+        let config = match &config_path {
+            Some(path) => read_config(path)?,
+            None => data_config,
+        };
+        let (input, set_aside) = set_aside(input, source, config_path.as_deref());
+        let function = FunctionSpec::new(target.clone()).name().to_owned();
+        let options = FunctionOptions {
+            touched,
+            wants_identity: !args.results_dir.is_empty()
+                || touched == TouchedResources::Record
+                || ui.log_format() == LogFormat::Json,
+            ..setup.options(args.network())
+        };
+        let evaluation = Evaluation {
+            target: target.clone(),
+            env: args.env.clone(),
+            config: Some(config),
+            selector: selector.clone(),
+            exclusion: exclusion.clone(),
+            options: &options,
+        };
+        let mut results = FunctionResultList::new();
+        let inventory = Inventory::of(&input);
+        let output = recorder.interruptible(|| evaluate(evaluation, input, &mut results, recorder));
+        // kpt does not check.
+        if let (RenderCompat::Kiln, Ok(output)) = (setup.behaviour(), &output) {
+            for lost in inventory.lost(output) {
+                ui.warn(&match lost {
+                    Lost::Resources(count) => {
+                        format!("function {function:?} removed all {count} resource(s)")
+                    }
+                    Lost::Kptfile => format!("function {function:?} removed the Kptfile"),
+                });
             }
-            let options = ApplyOptions::default();
-            write(
-                ui,
-                source.location.root(),
-                files.as_ref(),
-                &changes,
-                options,
-            )?;
-            Ok(None)
         }
-        (output, _, _) => output.map(Some),
-    };
-    let saved_results = save_results(&args.results_dir, &results);
-    if let Ok(Some(path)) = &saved_results {
-        report_results(ui, path, "\n");
-    }
-    match output {
-        Err(failure) => return Err(call_error(ui, &failure, &function).into()),
-        Ok(Some(output)) => {
-            destination.write(ui, without_empty_annotations(output), &before)?;
+        let output = output.map(|mut output| {
+            output.extend(set_aside);
+            output
+        });
+        let saving = saved.map(|(kind, mut function)| {
+            if !selector.is_empty() {
+                function.selectors.push(selector);
+            }
+            if !exclusion.is_empty() {
+                function.exclusions.push(exclusion);
+            }
+            Saving {
+                kind,
+                function,
+                behaviour: setup.behaviour(),
+            }
+        });
+        // The message about a function that was saved together with the resources.
+        let mut saved_message = None;
+        let output = match (output, source, destination) {
+            (Ok(output), Some(source), Destination::InPlace) => {
+                let changes = recorder
+                    .interruptible(|| plan_output(source, output, &before, setup.behaviour()));
+                let mut changes = changes?;
+                if let (Some(saving), None) = (&saving, source.location.file()) {
+                    saved_message = saving.add_to(&mut changes, &source.path)?;
+                }
+                if let Some(files) = files {
+                    recorder.note_changes(files, &changes);
+                }
+                let options = ApplyOptions::default();
+                write(ui, source.location.root(), files, &changes, options)?;
+                changes::report(ui, &changes, Made::Yes);
+                Ok(None)
+            }
+            (output, _, _) => output.map(Some),
+        };
+        let saved_results = save_results(&args.results_dir, &results);
+        if let Ok(Some(path)) = &saved_results {
+            report_results(ui, path, "\n");
         }
-        Ok(None) => {}
+        match output {
+            Err(failure) => return Err(call_error(ui, &failure, &target).into()),
+            Ok(Some(output)) => {
+                destination.write(ui, without_empty_annotations(output), &before)?;
+            }
+            Ok(None) => {}
+        }
+        // kpt ignores this error.
+        if setup.behaviour() == RenderCompat::Kiln {
+            saved_results?;
+        }
+        match (saved_message, saving) {
+            (Some(message), _) => ui.print_message(&message),
+            (None, Some(saving)) => saving.save(ui, source)?,
+            (None, None) => {}
+        }
+        Ok(())
     }
-    // kpt ignores this error.
-    if setup.behaviour() == RenderCompat::Kiln {
-        saved_results?;
-    }
-    match (saved_message, saving) {
-        (Some(message), _) => ui.print_message(&message),
-        (None, Some(saving)) => saving.save(ui, source.as_ref())?,
-        (None, None) => {}
-    }
-    Ok(())
 }
 
 /// Drops empty annotations and empty metadata, as kpt's writer does.
@@ -194,6 +309,26 @@ fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
         bail!("--fn-config must be under {package} if saving functions to Kptfile (--save=true)");
     }
     Ok(())
+}
+
+/// Refuses to save a function where there is no Kptfile, before it runs. kpt runs it and prints a message.
+fn check_can_save(source: Option<&InputPackage>) -> Result<()> {
+    let directory = match source {
+        Some(source) => source.path.clone(),
+        None => absolute("")?,
+    };
+    if directory.join(FILE_NAME).is_file() {
+        return Ok(());
+    }
+    let error = CommandError {
+        class: ErrorClass::Input,
+        ..CommandError::new(format!(
+            "error: the function cannot be saved: {} has no Kptfile",
+            directory.display()
+        ))
+    };
+    let hint = "create a Kptfile with `kiln pkg init`, or omit --save";
+    Err(CommandError::with_hint(error, hint).into())
 }
 
 fn read(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount};
+use kiln_container::{CommandStyle, LEGACY_VARIABLES, Mount, PullPolicy};
 use kiln_evaluators::{ChainOptions, ExecOptions};
 use kiln_exec::ExecEvaluator;
 use kiln_functions::StarlarkScript;
@@ -13,20 +13,21 @@ use kiln_krm::Resource;
 use kiln_krm::annotations::{LEGACY_INDEX, LEGACY_PATH};
 use kiln_krm::declaration::{Declaration, Declared, declared_function};
 use kiln_krm::paths::{clean, directory};
+use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, EvaluatorChain, FunctionSpec, Network, Runner, Target};
 
 use super::flags::RunArgs;
 use super::read;
 use super::step::{Config, Scope, Step, directory_of};
 use crate::compat::Compat;
-use crate::environment::{KRM_FN_RUNTIME, PATH};
+use crate::environment::PATH;
+use crate::functions::image_runtime::ImageSettings;
 use crate::package::Location;
 use crate::ui::Ui;
 
 /// Where declarations come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// The input resources.
     Input,
     /// Another directory or the command line.
     Elsewhere,
@@ -39,7 +40,7 @@ pub(super) fn steps(
     resources: &[Resource],
     imperative: Option<Resource>,
 ) -> Result<Vec<(Step, Config)>> {
-    let mut finder = Finder::new(ui, args);
+    let mut finder = Finder::new(ui, args)?;
     if imperative.is_none() && args.fn_path.is_empty() {
         let candidates = resources.iter().enumerate();
         let candidates = candidates.filter(|(_, resource)| declared_function(resource).is_some());
@@ -77,44 +78,50 @@ struct Finder<'a> {
     ui: &'a Ui,
     args: &'a RunArgs,
     evaluators: EvaluatorChain,
+    policy: Option<Arc<LoadedPolicy>>,
     steps: Vec<(Step, Config)>,
     /// The number of declarations, skipped ones included.
     count: usize,
 }
 
 impl<'a> Finder<'a> {
-    fn new(ui: &'a Ui, args: &'a RunArgs) -> Finder<'a> {
+    fn new(ui: &'a Ui, args: &'a RunArgs) -> Result<Finder<'a>> {
         let search_path = std::env::var_os(PATH).unwrap_or_default();
         let user = args.as_current_user.then(|| {
             let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
             format!("{}:{}", user.as_raw(), group.as_raw())
         });
-        let container = ContainerEvaluator::new(ContainerOptions {
-            search_path: search_path.clone(),
-            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
+        let variables = LEGACY_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let settings = ImageSettings {
+            pull_policy: PullPolicy::default(),
+            mounts: args.mount.iter().map(|text| Mount::parse(text)).collect(),
+            user,
             style: match ui.compat() {
                 Compat::Kiln => CommandStyle::NamedLegacy,
                 Compat::Kpt | Compat::KptV039 => CommandStyle::Legacy,
             },
-            mounts: args.mount.iter().map(|text| Mount::parse(text)).collect(),
-            user,
-            ..ContainerOptions::default()
-        });
+            variables: variables.into(),
+        };
+        let images = args.image_runtime.check(ui.compat(), settings)?;
+        let policy = args.policy.load(ui)?;
         let evaluators = ChainOptions {
+            policy: policy.clone(),
             exec: Some(ExecOptions {
                 programs: ExecEvaluator::new(search_path),
                 table: None,
             }),
-            container: Some(Arc::new(container)),
+            image: images.image(),
+            container: images.container(),
             ..ChainOptions::default()
         };
-        Finder {
+        Ok(Finder {
             ui,
             args,
             evaluators: evaluators.chain(),
+            policy,
             steps: Vec::new(),
             count: 0,
-        }
+        })
     }
 
     fn add(&mut self, source: Source, candidates: Vec<Config>) -> Result<()> {
@@ -218,6 +225,9 @@ impl<'a> Finder<'a> {
         let path = clean(&path.join(clean(&script.path)).to_string_lossy());
         if self.ui.compat() == Compat::KptV039 {
             self.ui.write_data(format!("{path}\n").as_bytes())?;
+        }
+        if let Some(policy) = &self.policy {
+            policy.decide_script(&path)?;
         }
         let source = std::fs::read(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => anyhow!("open {path}: no such file or directory"),

@@ -74,7 +74,7 @@ pub(super) fn execute(
             deadline: args.timeout().and_then(Deadline::after),
             limits,
             cancel: cancel.clone(),
-            on_stderr: None,
+            ..RunContext::default()
         };
         let (outputs, failure) = run(ui, step, inputs, config, engine_hint.as_deref(), &ctx)?;
         deferred_failures.extend(failure);

@@ -11,10 +11,16 @@ use kiln_runtime::DEFAULT_MAX_OUTPUT;
 use kiln_yaml::{Document, EditError, Kind, SequenceStyle, Style};
 
 use crate::compat::Compat;
+use crate::error::bail_usage;
 use crate::flag_values::{go_bool, go_time, size};
+use crate::functions::image_runtime::ImageRuntimeFlags;
+use crate::functions::policy::PolicyFlags;
 use crate::log_format::LogFormat;
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n\
+    \x20 kiln fn run app --enable-exec\n\
+    \x20 kiln fn run app --image example.com/set-name:v1 -- name=web")]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn run [OPTIONS] [DIR] [-- [KIND] [KEY=VALUE]...]")]
 pub(crate) struct RunArgs {
@@ -42,6 +48,8 @@ pub(crate) struct RunArgs {
     /// Name of the Starlark script
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     star_name: Option<String>,
+    #[command(flatten)]
+    pub(super) policy: PolicyFlags,
     /// Directories that declare the functions. Default: DIR
     #[arg(
         long,
@@ -71,6 +79,8 @@ pub(crate) struct RunArgs {
     /// Mount a directory or file into containers: type=bind,src=PATH,dst=PATH[,rw=true]
     #[arg(long, value_name = "MOUNT", allow_hyphen_values = true)]
     pub(super) mount: Vec<String>,
+    #[command(flatten)]
+    pub(super) image_runtime: ImageRuntimeFlags,
     /// Environment variable for containers: NAME=VALUE, or NAME to pass on its current value
     #[arg(short, long, value_name = "VARIABLE", allow_hyphen_values = true)]
     pub(super) env: Vec<String>,
@@ -116,19 +126,19 @@ impl RunArgs {
         let has_script = given(&self.star_path).or(given(&self.star_url)).is_some();
         let has_program = given(&self.exec_path).is_some();
         if !self.enable_star && has_script {
-            bail!("must specify --enable-star with --star-path and --star-url");
+            bail_usage!("must specify --enable-star with --star-path and --star-url");
         }
         if !self.enable_exec && has_program {
-            bail!("must specify --enable-exec with --exec-path");
+            bail_usage!("must specify --enable-exec with --exec-path");
         }
         let has_function = given(&self.image).is_some() || has_script || has_program;
         // clap reports what follows `--`, but not whether `--` was given.
         let has_dashes = std::env::args_os().any(|word| word == "--");
         if has_dashes && !has_function {
-            bail!("must specify --image");
+            bail_usage!("must specify --image");
         }
         if self.dirs.len() > 1 {
-            bail!("0 or 1 arguments supported, function arguments go after '--'");
+            bail_usage!("0 or 1 arguments supported, function arguments go after '--'");
         }
         Ok(())
     }
@@ -156,7 +166,7 @@ impl RunArgs {
                     None => pairs.push((key, value)),
                 },
                 None if number == 0 => kind = word,
-                None => bail!("args must have keys and values separated by ="),
+                None => bail_usage!("args must have keys and values separated by ="),
             }
         }
         let data = config.import(flow(&pairs).root());

@@ -24,9 +24,11 @@ use kiln_render::{Inventory, Lost};
 use crate::compat::Compat;
 use crate::error::position::{FilePosition, PositionDisplay, document_position};
 use crate::error::{CommandError, ErrorClass};
+use crate::interrupt::interruptible;
 use crate::package::legacy_version::check_kptfiles;
 use crate::package::write::write;
 use crate::package::{self, Location};
+use crate::report::changes::{self, Made};
 use crate::ui::Ui;
 use execute::{RunOutcome, execute};
 use step::{Config, Step};
@@ -143,12 +145,14 @@ fn save(
     if resources.iter().any(|resource| resource.root().is_null()) {
         return Err(WriteError::MissingAnnotation(LEGACY_INDEX).into());
     }
-    let changes = plan_write(resources, before, &options)?;
+    let changes = interruptible(|| plan_write(resources, before, &options))?;
     let options = ApplyOptions {
         new_files,
         ..ApplyOptions::default()
     };
-    write(ui, location.root(), Some(files), &changes, options)
+    write(ui, location.root(), Some(files), &changes, options)?;
+    changes::report(ui, &changes, Made::Yes);
+    Ok(())
 }
 
 /// Writes the results of a function.

@@ -22,7 +22,6 @@ pub(super) struct Step {
     /// The directory of its configuration, to which new resources are written; empty if the configuration has no file.
     pub(super) directory: String,
     pub(super) scope: Scope,
-    /// The file for its results.
     pub(super) results_file: Option<PathBuf>,
     /// Whether its failure is reported after all functions have run.
     pub(super) defers_failure: bool,
@@ -38,7 +37,6 @@ pub(super) struct Config {
 /// Which resources a function gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scope {
-    /// All resources.
     Global,
     /// The resources in the directory of its configuration.
     Directory,

@@ -1,0 +1,129 @@
+//! The levels at which kiln itself runs images, each tried, and the sandbox of executables.
+
+use std::path::Path;
+
+use kiln_go::error_chain;
+use kiln_sandbox::{
+    ImageSandbox, InForce, IsolationLevel, IsolationStep, LevelProbe, RefusedStep, Sandbox,
+    SandboxError,
+};
+
+use super::{CheckStatus, DoctorCheck, SANDBOX};
+
+/// Tries each level.
+pub(super) fn checks() -> Vec<DoctorCheck> {
+    let probes = ImageSandbox::probe(&std::env::temp_dir());
+    let strongest = probes
+        .iter()
+        .any(|probe| probe.level == IsolationLevel::Namespaces && probe.outcome.is_ok());
+    let shown = probes.iter().filter(|probe| {
+        // A weaker form of the level above it.
+        !strongest || probe.level != IsolationLevel::NamespacesWithOuterProc
+    });
+    shown.map(check).collect()
+}
+
+fn check(probe: &LevelProbe) -> DoctorCheck {
+    let (status, detail, fix) = match &probe.outcome {
+        Ok(()) => (CheckStatus::Ok, works(probe.level).to_owned(), None),
+        Err(error) => (CheckStatus::Missing, error_chain(error), fix(error)),
+    };
+    DoctorCheck {
+        group: "images without an engine",
+        name: probe.level.to_string(),
+        status,
+        detail,
+        fix,
+    }
+}
+
+fn works(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::Namespaces => "images run in namespaces of their own",
+        IsolationLevel::NamespacesWithOuterProc => {
+            "images run in namespaces of their own, but see the names of other processes"
+        }
+        IsolationLevel::Landlock => "images whose program is static run in place, confined",
+    }
+}
+
+/// The one line that would make a level work.
+fn fix(error: &SandboxError) -> Option<String> {
+    let SandboxError::Isolate(refused) = error else {
+        return match error {
+            SandboxError::Unsupported { .. } => Some(
+                "use Linux 5.13 or newer with Landlock enabled (boot parameter lsm=landlock,…)"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+    };
+    let text = fix_of_step(refused, &|path| std::fs::read_to_string(path).ok());
+    text.map(str::to_owned)
+}
+
+/// By the step that was refused, its error, and what settings say about the reason.
+fn fix_of_step(
+    refused: &RefusedStep,
+    read: &dyn Fn(&Path) -> Option<String>,
+) -> Option<&'static str> {
+    let is_set =
+        |path: &str, value: &str| read(Path::new(path)).is_some_and(|text| text.trim() == value);
+    let is_apparmor = is_set(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    );
+    let in_container = read(Path::new("/proc/1/environ")).is_none()
+        && read(Path::new(
+            "/run/secrets/kubernetes.io/serviceaccount/namespace",
+        ))
+        .is_some();
+    match (refused.step, refused.source.raw_os_error()) {
+        (_, Some(ENOSYS)) => Some("use Linux 5.12 or newer"),
+        (IsolationStep::Namespaces, Some(ENOSPC)) => {
+            Some("sudo sysctl -w user.max_user_namespaces=15000")
+        }
+        (IsolationStep::Namespaces, _)
+            if is_set("/proc/sys/kernel/unprivileged_userns_clone", "0") =>
+        {
+            Some("sudo sysctl -w kernel.unprivileged_userns_clone=1")
+        }
+        (IsolationStep::Namespaces | IsolationStep::Users | IsolationStep::Mounts, _)
+            if is_apparmor =>
+        {
+            Some(
+                "sudo install -m 644 deploy/apparmor/kiln /etc/apparmor.d/kiln && sudo apparmor_parser -r /etc/apparmor.d/kiln",
+            )
+        }
+        (IsolationStep::Namespaces, Some(EPERM)) if in_container => Some(
+            "set securityContext.seccompProfile.type to Unconfined in the pod, or use --runner",
+        ),
+        (IsolationStep::Namespaces, Some(EPERM)) => Some(
+            "allow user namespaces: in a container, run it with --security-opt seccomp=unconfined",
+        ),
+        (IsolationStep::Proc, _) => Some("set procMount: Unmasked and hostUsers: false in the pod"),
+        _ => None,
+    }
+}
+
+const EPERM: i32 = 1;
+const ENOSPC: i32 = 28;
+const ENOSYS: i32 = 38;
+
+/// The measures of the sandbox of executables.
+pub(super) fn sandbox() -> Vec<DoctorCheck> {
+    let checks = Sandbox::probe().into_iter().map(|measure| DoctorCheck {
+        group: SANDBOX,
+        name: measure.name.to_owned(),
+        status: match measure.in_force {
+            InForce::Yes => CheckStatus::Ok,
+            InForce::Partly | InForce::No => CheckStatus::Missing,
+        },
+        detail: measure.how,
+        fix: None,
+    });
+    checks.collect()
+}
+
+#[cfg(test)]
+mod tests;

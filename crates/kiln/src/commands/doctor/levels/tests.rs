@@ -1,0 +1,50 @@
+//! The fixes of refused steps.
+
+use std::io;
+
+use kiln_sandbox::{IsolationStep, RefusedStep};
+
+use super::fix_of_step;
+
+#[track_caller]
+fn check(step: IsolationStep, errno: i32, settings: &[(&str, &str)], expected: &str) {
+    let refused = RefusedStep {
+        step,
+        doing: "try",
+        source: io::Error::from_raw_os_error(errno),
+    };
+    let read = |path: &std::path::Path| {
+        let found = settings.iter().find(|(name, _)| path.ends_with(name));
+        found.map(|(_, value)| format!("{value}\n"))
+    };
+    let fix = fix_of_step(&refused, &read).unwrap_or_default();
+    assert!(fix.contains(expected), "{step:?} {errno}: {fix}");
+}
+
+#[test]
+fn each_environment_has_its_fix() {
+    let apparmor = [("apparmor_restrict_unprivileged_userns", "1")];
+    check(
+        IsolationStep::Namespaces,
+        28,
+        &[],
+        "user.max_user_namespaces",
+    );
+    check(
+        IsolationStep::Namespaces,
+        1,
+        &[("unprivileged_userns_clone", "0")],
+        "unprivileged_userns_clone=1",
+    );
+    check(IsolationStep::Users, 13, &apparmor, "apparmor_parser");
+    check(IsolationStep::Mounts, 1, &apparmor, "apparmor_parser");
+    check(
+        IsolationStep::Namespaces,
+        1,
+        &[("serviceaccount/namespace", "x")],
+        "seccompProfile",
+    );
+    check(IsolationStep::Namespaces, 1, &[], "seccomp=unconfined");
+    check(IsolationStep::Proc, 1, &[], "procMount");
+    check(IsolationStep::Mounts, 38, &[], "5.12");
+}

@@ -1,0 +1,3 @@
+module example.com/NAME
+
+go 1.21

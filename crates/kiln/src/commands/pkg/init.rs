@@ -1,0 +1,80 @@
+//! `kiln pkg init`
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use kiln_krm::package::{FileAction, FileChange};
+use kiln_krm::paths;
+use kiln_package::ApplyOptions;
+use kiln_task::InitTask;
+use kiln_task::pkg::starter_files;
+
+use super::directory::PackageDirectory;
+use super::{only_argument, rules};
+use crate::package::write::{make_directories, write};
+use crate::ui::Ui;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln pkg init app")]
+// More than one DIR is refused in kpt's words, which needs them parsed.
+#[command(override_usage = "kiln pkg init [OPTIONS] [DIR]")]
+pub(super) struct InitArgs {
+    /// Directory of the package. Default: the current directory. A missing one is created
+    #[arg(value_name = "DIR")]
+    dirs: Vec<String>,
+    /// Description of the package
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "sample description",
+        allow_hyphen_values = true
+    )]
+    description: String,
+    /// Keywords of the package
+    #[arg(long, value_name = "WORD", value_delimiter = ',')]
+    keywords: Vec<String>,
+    /// Web page of the package
+    #[arg(long, value_name = "URL", default_value = "")]
+    site: String,
+}
+
+pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
+    let named = only_argument(&args.dirs, ".")?;
+    let directory = PackageDirectory::at(named)?;
+    let task = InitTask {
+        subpackage: String::new(),
+        description: args.description.clone(),
+        keywords: args.keywords.clone(),
+        site: args.site.clone(),
+    };
+    let mut made = Vec::new();
+    if !directory.path.exists() {
+        ui.print_message(&format!("creating package directory {named}"));
+        made = make_directories(&directory.path)
+            .with_context(|| format!("failed to create directory {}", directory.shown))?;
+    }
+    let mut changes = Vec::new();
+    for (file, text) in starter_files(&directory.name, &task, rules(ui)) {
+        if directory.path.join(file).symlink_metadata().is_err() {
+            ui.print_message(&format!("writing {}", paths::join(&[named, file])));
+            changes.push(FileChange {
+                path: file.to_owned(),
+                action: FileAction::Write(text.into_bytes()),
+            });
+        }
+    }
+    let written = write(ui, &directory.path, None, &changes, ApplyOptions::default());
+    if written.is_err() {
+        remove_all(&made);
+    }
+    written
+}
+
+/// Removes directories that were made and are still empty, inner ones first.
+fn remove_all(made: &[impl AsRef<Path>]) {
+    for directory in made.iter().rev() {
+        let _ = fs::remove_dir(directory);
+    }
+}

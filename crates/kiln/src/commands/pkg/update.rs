@@ -1,0 +1,240 @@
+//! `kiln pkg update`
+
+use std::collections::BTreeSet;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Error, Result, anyhow};
+use clap::Args;
+use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileError, KptfileProblem};
+use kiln_krm::package::FileChange;
+use kiln_package::DiskFiles;
+use kiln_task::merge::Conflict;
+use kiln_task::pkg::{PkgRules, UpdateError, UpdateRequest, newer_version, update};
+use kiln_task::{Contents, Strategy};
+
+use super::directory::{PackageDirectory, changes};
+use super::sources::{GitTalk, with_sources};
+use super::{DIFFERENCES, errors, only_argument, rules};
+use crate::compat::Compat;
+use crate::error::CommandError;
+use crate::report::preview;
+use crate::ui::Ui;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  kiln pkg update app@v2")]
+#[command(override_usage = "kiln pkg update [OPTIONS] [PKG_PATH@VERSION]")]
+pub(super) struct UpdateArgs {
+    /// Directory of the package and the new version. Default: the current directory, and the version in the Kptfile
+    #[arg(value_name = "PKG_PATH@VERSION")]
+    packages: Vec<String>,
+    /// Merge strategy: resource-merge, fast-forward, force-delete-replace or copy-merge. Default: the one in the Kptfile
+    #[arg(long, value_name = "STRATEGY")]
+    strategy: Option<String>,
+    /// Print the changes as a diff, and write nothing
+    #[arg(long, conflicts_with = "check")]
+    dry_run: bool,
+    /// Only check whether the upstream has something newer; exit with code 3 if it has
+    #[arg(long)]
+    check: bool,
+    /// Overwrite files with changes that are not committed to git
+    #[arg(long)]
+    force: bool,
+    /// Print git's output
+    #[arg(long)]
+    verbose: bool,
+}
+
+pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
+    let named = only_argument(&args.packages, ".")?;
+    let (named, version) = match named.split('@').collect::<Vec<_>>()[..] {
+        [named] => (named, None),
+        [named, version] => (named, Some(version).filter(|version| !version.is_empty())),
+        _ => return Err(errors::typed(ui, "at most 1 version permitted")),
+    };
+    let directory = PackageDirectory::resolve(ui, named)?;
+    let here = std::env::current_dir()?;
+    if !directory.path.starts_with(&here) && ui.compat() != Compat::Kiln {
+        return Err(errors::typed(
+            ui,
+            "package path must be under current working directory",
+        ));
+    }
+    let strategy = match (&args.strategy, rules(ui)) {
+        // kpt's default replaces the strategy of the Kptfile every time.
+        (None, PkgRules::Kpt) => Some(Strategy::default().to_string()),
+        (Some(strategy), PkgRules::Kiln) => {
+            let strategy: Strategy = strategy.parse()?;
+            Some(strategy.to_string())
+        }
+        (strategy, _) => strategy.clone().filter(|strategy| !strategy.is_empty()),
+    };
+    let before = directory.read()?;
+    check_kptfile(ui, &directory, &before)?;
+    let request = UpdateRequest {
+        version: version.map(str::to_owned),
+        strategy,
+        name: directory.name.clone(),
+        shown: directory.shown.clone(),
+    };
+    let talk = GitTalk::new(ui, args.verbose);
+    if args.check {
+        return check(ui, talk, &before, version, &directory);
+    }
+    let (updated, done) = with_sources(ui, talk, |sources| {
+        Ok(update(sources, before.clone(), &request))
+    })?;
+    if let Err(error) = done {
+        if ui.compat() == Compat::Kpt {
+            directory.write(ui, &before, &updated.contents)?;
+        }
+        return Err(update_error(ui, &error));
+    }
+    let planned = changes(&before, &updated.contents);
+    if args.dry_run {
+        let files = DiskFiles::open(&directory.path, ui.compat().outside_links())?;
+        print_conflicts(ui, &updated.conflicts);
+        preview::show(ui, &files, &planned)?;
+        ui.print_message("Dry run: nothing was written.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if ui.compat() == Compat::Kiln && !args.force {
+        refuse_uncommitted(&directory, &planned)?;
+    }
+    directory.write(ui, &before, &updated.contents)?;
+    print_conflicts(ui, &updated.conflicts);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a directory without a usable Kptfile before anything is fetched.
+fn check_kptfile(ui: &Ui, directory: &PackageDirectory, contents: &Contents) -> Result<()> {
+    let problem = match contents.bytes(FILE_NAME).map(Kptfile::read) {
+        None => KptfileProblem::Missing(String::new()),
+        Some(Err(problem)) => problem,
+        Some(Ok(_)) => return Ok(()),
+    };
+    let path = directory.shown.clone();
+    Err(errors::kptfile(ui, &KptfileError { path, problem }))
+}
+
+/// Reports whether there is something newer.
+fn check(
+    ui: &Ui,
+    talk: GitTalk,
+    contents: &Contents,
+    version: Option<&str>,
+    directory: &PackageDirectory,
+) -> Result<ExitCode> {
+    let kptfile = contents
+        .bytes(FILE_NAME)
+        .and_then(|kptfile| Kptfile::read(kptfile).ok());
+    let newer = with_sources(ui, talk, |sources| {
+        let newer = newer_version(sources, &kptfile.unwrap_or_default(), version);
+        newer.map_err(|error| update_error(ui, &error))
+    })?;
+    match newer {
+        None => {
+            ui.print_message(&format!("{} is up to date", directory.name));
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(newer) => {
+            ui.print_message(&format!(
+                "{}: {} is at {}, the package at {}",
+                directory.name,
+                newer.version,
+                newer.found,
+                if newer.locked.is_empty() {
+                    "no version"
+                } else {
+                    &newer.locked
+                },
+            ));
+            Ok(ExitCode::from(DIFFERENCES))
+        }
+    }
+}
+
+fn update_error(ui: &Ui, error: &UpdateError) -> Error {
+    match error {
+        UpdateError::Fetch(error) => errors::fetch(ui, error),
+        UpdateError::Kptfile(error) => errors::kptfile(ui, error),
+        UpdateError::NoUpstream if ui.compat() == Compat::Kiln => {
+            let hint = "only packages that were fetched with `kiln pkg get` can be updated";
+            CommandError::with_hint(errors::typed(ui, error), hint).into()
+        }
+        error => errors::typed(ui, error),
+    }
+}
+
+/// Refuses to change files whose present state git does not have.
+fn refuse_uncommitted(directory: &PackageDirectory, changes: &[FileChange]) -> Result<()> {
+    let modified = modified_files(directory);
+    let touched: Vec<&str> = changes
+        .iter()
+        .map(|change| change.path.as_str())
+        .filter(|path| modified.contains(*path))
+        .collect();
+    let Some(first) = touched.first() else {
+        return Ok(());
+    };
+    let rest = match touched.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let error = anyhow!(
+        "{} has changes that are not committed: {first}{rest}",
+        directory.name
+    );
+    Err(CommandError::with_hint(error, "commit or stash them, or pass --force").into())
+}
+
+/// The tracked files of the package that git shows as modified; empty outside of a repository.
+fn modified_files(directory: &PackageDirectory) -> BTreeSet<String> {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "core.fsmonitor=false",
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=no",
+            "--no-renames",
+            "--",
+            ".",
+        ])
+        .current_dir(&directory.path)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let prefix = Command::new("git")
+        .args(["rev-parse", "--show-prefix"])
+        .current_dir(&directory.path)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let (Ok(output), Ok(prefix)) = (output, prefix) else {
+        return BTreeSet::new();
+    };
+    let prefix = String::from_utf8_lossy(&prefix.stdout)
+        .trim_end()
+        .to_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let paths = text.split('\0').filter_map(|line| line.get(3..));
+    paths
+        .filter_map(|path| path.strip_prefix(prefix.as_str()))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn print_conflicts(ui: &Ui, conflicts: &[Conflict]) {
+    if ui.compat() != Compat::Kiln {
+        return;
+    }
+    for conflict in conflicts {
+        ui.warn(&format!("conflict in {conflict}"));
+    }
+    match conflicts.len() {
+        0 => {}
+        1 => ui.print_message("1 conflict; review it with `git diff`"),
+        count => ui.print_message(&format!("{count} conflicts; review them with `git diff`")),
+    }
+}

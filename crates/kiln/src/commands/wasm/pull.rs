@@ -1,0 +1,53 @@
+//! `kiln wasm pull`, `kiln alpha wasm pull`
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::{context, images};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n\x20 kiln wasm pull registry.example.com/functions/set-labels:v1 set-labels.wasm"
+)]
+pub(super) struct WasmPullArgs {
+    /// The image
+    image: String,
+    /// The file to write the module to
+    file: String,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n\x20 kiln alpha wasm pull registry.example.com/functions/set-labels:v1 set-labels.wasm"
+)]
+pub(super) struct KptPullArgs {
+    /// The image, then the file to write the module to
+    #[arg(value_names = ["IMAGE", "LOCAL_PATH"])]
+    arguments: Vec<String>,
+}
+
+pub(super) fn cmd_pull(args: &WasmPullArgs) -> Result<()> {
+    pull(&args.image, &args.file)
+}
+
+pub(super) fn cmd_kpt_pull(args: &KptPullArgs) -> Result<()> {
+    let [image, file] = args.arguments.as_slice() else {
+        bail!("2 positional arguments (a OCI image and a local path) required");
+    };
+    pull(image, file)
+}
+
+fn pull(image: &str, file: &str) -> Result<()> {
+    let module = images()?.module(image, &context())?;
+    let path = Path::new(file);
+    if let Some(parent) = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create directory {}", parent.display()))?;
+    }
+    std::fs::write(path, module.bytes()).with_context(|| format!("cannot write {file}"))
+}

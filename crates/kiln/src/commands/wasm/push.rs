@@ -1,0 +1,68 @@
+//! `kiln wasm push`, `kiln alpha wasm push`
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use kiln_wasm::{ImageFormat, read_module_file};
+
+use super::{context, images};
+use crate::ui::Ui;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n\x20 kiln wasm push set-labels.wasm registry.example.com/functions/set-labels:v1"
+)]
+pub(super) struct PushArgs {
+    /// The module
+    file: String,
+    /// The image to push it to
+    image: String,
+    /// Form of the image: `kpt`, which kpt runs, or `oci`, which WebAssembly runtimes run
+    #[arg(long, value_enum, default_value = "oci")]
+    format: PushFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum, Debug)]
+enum PushFormat {
+    Kpt,
+    Oci,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n\x20 kiln alpha wasm push set-labels.wasm registry.example.com/functions/set-labels:v1"
+)]
+pub(super) struct KptPushArgs {
+    /// The module, then the image to push it to
+    #[arg(value_names = ["LOCAL_PATH", "IMAGE"])]
+    arguments: Vec<String>,
+}
+
+pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
+    let format = match args.format {
+        PushFormat::Kpt => ImageFormat::Kpt,
+        PushFormat::Oci => ImageFormat::Oci,
+    };
+    push(ui, &args.file, &args.image, format)
+}
+
+pub(super) fn cmd_kpt_push(ui: &Ui, args: &KptPushArgs) -> Result<()> {
+    let [file, image] = args.arguments.as_slice() else {
+        bail!("2 positional arguments (local wasm file and OCI image) are required");
+    };
+    push(ui, file, image, ImageFormat::Kpt)
+}
+
+fn push(ui: &Ui, file: &str, image: &str, format: ImageFormat) -> Result<()> {
+    let path = Path::new(file);
+    let module = read_module_file(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let pushed = images()?.push(image, &name, &module, format, &context())?;
+    let mut text = format!("digest of the image: {}\n", pushed.image);
+    if let Some(index) = pushed.index {
+        text.push_str(&format!("digest of the image index: {index}\n"));
+    }
+    text.push_str(&format!("image has been pushed to {image}\n"));
+    ui.write_data(text.as_bytes())
+}

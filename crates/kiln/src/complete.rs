@@ -1,0 +1,63 @@
+//! Completion of values in shells: functions, versions, revisions and repositories.
+//!
+//! Nothing is fetched: revisions are those of the last command that read their repository. What cannot be read is left out,
+//! because an error would end up in the user's command line.
+
+use std::ffi::OsStr;
+
+use clap_complete::CompletionCandidate;
+use kiln_functions::registry::{FunctionInfo, Registry};
+
+use crate::rpkg::flags::RepositoryFlags;
+use crate::rpkg::repositories_file::RepositoriesFile;
+
+/// `set-labels`, and after a colon its versions.
+pub(crate) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_str().unwrap_or_default();
+    let functions = Registry::builtin().functions();
+    match current.split_once(':') {
+        None => functions
+            .filter(|info| info.name.starts_with(current))
+            .map(|info| CompletionCandidate::new(info.name).help(Some(info.summary.into())))
+            .collect(),
+        Some((name, _)) => functions
+            .filter(|info| info.name == name)
+            .flat_map(versions)
+            .filter(|function| function.starts_with(current))
+            .map(CompletionCandidate::new)
+            .collect(),
+    }
+}
+
+/// Newest first.
+fn versions(info: &FunctionInfo) -> Vec<String> {
+    let tags: Vec<&str> = info.version_tags().collect();
+    let tags = tags.into_iter().rev();
+    tags.map(|tag| format!("{}:{tag}", info.name)).collect()
+}
+
+/// The names of package revisions.
+pub(crate) fn revisions(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_str().unwrap_or_default();
+    let Ok(session) = RepositoryFlags::default().open() else {
+        return Vec::new();
+    };
+    let names = session.known_revisions().into_iter();
+    names
+        .filter(|(name, _)| name.starts_with(current))
+        .map(|(name, lifecycle)| {
+            CompletionCandidate::new(name).help(Some(lifecycle.as_str().into()))
+        })
+        .collect()
+}
+
+/// The names of registered repositories.
+pub(crate) fn repositories(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_str().unwrap_or_default();
+    let file = RepositoriesFile::read().unwrap_or_default();
+    let entries = file.repositories.into_iter();
+    entries
+        .filter(|entry| entry.name.starts_with(current))
+        .map(|entry| CompletionCandidate::new(entry.name).help(Some(entry.repo.into())))
+        .collect()
+}

@@ -1,0 +1,146 @@
+//! Answers to questions about the engine and its images.
+
+use std::process::ExitCode;
+
+use kiln_functions::registry::Registry;
+use kiln_oci::{ImageReference, Platform, PullPolicy};
+use kiln_store::{PullRequest, Store, StoreOptions};
+use serde_json::json;
+
+use super::EngineLink;
+use super::error::EngineLinkError;
+use crate::environment::KILN_DOCKER_VERSION;
+use crate::image_store::{pull, store_directory};
+
+/// A version that kpt accepts, which asks for 20.10 or newer.
+const VERSION: &str = "27.0.0";
+
+/// The version of kiln.
+const KILN_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl EngineLink<'_> {
+    pub(super) fn client_version(&self) -> Result<ExitCode, EngineLinkError> {
+        self.print(&format!("{}\n", version_number()))
+    }
+
+    /// What this program is, and what it passes commands on to.
+    pub(super) fn about(&self) -> Result<ExitCode, EngineLinkError> {
+        let name = self.engine.program();
+        let version = version_number();
+        let real = match self.real_engine() {
+            Some(path) => format!("passes other commands on to {}", path.display()),
+            None => format!("finds no other {name} to pass other commands on to"),
+        };
+        self.print(&format!(
+            "{name} version {version}, a link to kiln {KILN_VERSION}, which runs functions of kustomize and kpt and {real}\n"
+        ))
+    }
+
+    pub(super) fn version(&self) -> Result<ExitCode, EngineLinkError> {
+        let version = version_number();
+        self.print(&format!(
+            "Client: kiln {KILN_VERSION}\n Version: {version}\n"
+        ))
+    }
+
+    pub(super) fn info(&self) -> Result<ExitCode, EngineLinkError> {
+        let name = self.engine.program();
+        self.print(&format!(
+            "This {name} is a link to kiln {KILN_VERSION}: it runs functions of kustomize and kpt, and has no daemon.\n"
+        ))
+    }
+
+    /// The tags of an image that are built in or in the store, one in a line.
+    pub(super) fn tags(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
+        let mut tags = Registry::builtin().tags(image);
+        let wanted: ImageReference = parse(image)?;
+        for stored in stored_references()? {
+            let same = |stored: &ImageReference| {
+                let parts = (stored.registry(), stored.repository());
+                parts == (wanted.registry(), wanted.repository())
+            };
+            let stored = stored.parse::<ImageReference>().ok().filter(same);
+            let tag = stored.as_ref().and_then(ImageReference::tag);
+            tags.extend(tag.map(str::to_owned));
+        }
+        tags.sort();
+        tags.dedup();
+        let lines: String = tags.iter().flat_map(|tag| [tag.as_str(), "\n"]).collect();
+        self.print(&lines)
+    }
+
+    pub(super) fn pull(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
+        let reference = parse(image)?;
+        let store = Store::open(&store_directory(), StoreOptions::default());
+        let store = store.map_err(anyhow::Error::from)?;
+        let request = PullRequest {
+            reference: reference.clone(),
+            platform: Platform::this_machine(),
+            policy: PullPolicy::Always,
+        };
+        let pulled = pull(&self.ui, &store, &request)?;
+        self.print(&format!("{}\n", reference.with_digest(pulled.digest)))
+    }
+
+    /// An image of the store. One that it does not have is an error, as for engines.
+    pub(super) fn inspect(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
+        let reference = parse(image)?;
+        let found = match store_directory().is_dir() {
+            false => None,
+            true => {
+                let store = Store::open(&store_directory(), StoreOptions::default());
+                let store = store.map_err(anyhow::Error::from)?;
+                let found = store.find(&reference, &Platform::this_machine());
+                found.map_err(anyhow::Error::from)?
+            }
+        };
+        let Some(found) = found else {
+            self.print("[]\n")?;
+            self.ui
+                .print_message(&format!("Error: No such image: {image}"));
+            return Ok(ExitCode::FAILURE);
+        };
+        let meta = found.meta();
+        let digest = &meta.manifest_digest;
+        let name = format!("{}/{}", reference.registry(), reference.repository());
+        let answer = json!([{
+            "Id": meta.config_digest,
+            "RepoDigests": [format!("{name}@{digest}")],
+            "Os": meta.platform.os,
+            "Architecture": meta.platform.architecture,
+        }]);
+        self.print(&format!("{answer}\n"))
+    }
+
+    fn print(&self, text: &str) -> Result<ExitCode, EngineLinkError> {
+        self.ui.write_data(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The version of the engine that kiln stands for.
+fn version_number() -> String {
+    let given = std::env::var(KILN_DOCKER_VERSION).ok();
+    let given = given.filter(|version| !version.is_empty());
+    given.unwrap_or_else(|| VERSION.to_owned())
+}
+
+fn parse(image: &str) -> Result<ImageReference, EngineLinkError> {
+    let parsed = image.parse::<ImageReference>();
+    parsed.map_err(|error| {
+        let error = kiln_go::error_chain(&error);
+        EngineLinkError::new(format!("invalid reference {image:?}: {error}"))
+    })
+}
+
+/// The references of images in the store. A question does not create a store.
+fn stored_references() -> Result<Vec<String>, EngineLinkError> {
+    let directory = store_directory();
+    if !directory.is_dir() {
+        return Ok(Vec::new());
+    }
+    let store = Store::open(&directory, StoreOptions::default()).map_err(anyhow::Error::from)?;
+    let images = store.list().map_err(anyhow::Error::from)?;
+    let references = images.into_iter().flat_map(|image| image.references);
+    Ok(references.collect())
+}

@@ -1,0 +1,202 @@
+//! `run`: an image as a function, by kiln's own evaluators.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kiln_evaluators::{ChainOptions, NativeForm, NativeOptions, WasmPrograms};
+use kiln_functions::registry::Registry;
+use kiln_krm::{Dialect, Wrapper, write_list};
+use kiln_policy::{LoadedPolicy, RunWay};
+use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
+use kiln_runtime::{
+    Evaluator, EvaluatorChain, FindError, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, StderrListener,
+};
+
+use super::EngineLink;
+use super::command_line::RunCommand;
+use super::error::EngineLinkError;
+use super::permissions::Permissions;
+use crate::commands::function;
+use crate::compat::Compat;
+use crate::environment::KILN_IMAGE_RUNTIME;
+use crate::functions::image_runtime::{ImageSettings, image_evaluator_without_engine};
+use crate::functions::mounted_files::MountedFiles;
+use crate::functions::policy::{self, PolicyFlags};
+use crate::functions::wasm::{WasmContext, WasmFlags};
+use crate::interrupt::on_interrupt;
+
+impl EngineLink<'_> {
+    /// Runs a function: standard input and output are its own.
+    pub(super) fn run(&self, command: &RunCommand) -> Result<ExitCode, EngineLinkError> {
+        let policy = PolicyFlags::default().load(&self.ui)?;
+        let chain = chain(&settings(command)?, policy.clone())?;
+        let input = String::from_utf8(self.ui.read_data()?)
+            .map_err(|_| EngineLinkError::new("the input of the function is not UTF-8"))?;
+        let function = FunctionSpec {
+            network: command.network,
+            env: command.env.iter().filter_map(|it| with_value(it)).collect(),
+            ..FunctionSpec::image(command.image.as_str())
+        };
+        let streamed = Arc::new(AtomicBool::new(false));
+        let ctx = self.context(&streamed);
+        let ran = match chain.find(&function) {
+            Ok(found) => {
+                let input = Input::from_wire(Dialect::Current, &input);
+                found.into_runner().run(&input, &ctx)
+            }
+            Err(FindError::Denied(error)) => Err(RunError::Denied(error)),
+            Err(error) => Err(RunError::NotFound(Box::new(error))),
+        };
+        let outcome = match (ran, self.real_engine()) {
+            (Err(RunError::NotFound(_)), Some(engine)) => {
+                policy::check(policy.as_ref(), &function, RunWay::Engine)
+                    .and_then(|()| self.run_by_engine(&engine, &input, &ctx).map(Outcome::from))
+            }
+            (ran, _) => ran,
+        };
+        let outcome = outcome.map_err(|error| EngineLinkError::not_run(&command.image, &error))?;
+        if !streamed.load(Ordering::SeqCst) {
+            self.print_stderr(&outcome.stderr);
+        }
+        match &outcome.output {
+            Output::Wire(text) => self.ui.write_data(text)?,
+            Output::List(list) => {
+                let (config, results) = (list.function_config.as_ref(), list.results.as_ref());
+                let wrapper = Wrapper::resource_list(Dialect::Current);
+                let text = write_list(&wrapper, &list.items, config, results);
+                self.ui.write_data(text.as_bytes())?;
+            }
+        }
+        Ok(exit_code(outcome.exit_code, outcome.signal))
+    }
+
+    /// Prints the documentation of a function: a built-in one has its own, an image gets `--help`.
+    pub(super) fn help(&self, command: &RunCommand) -> Result<ExitCode, EngineLinkError> {
+        let registry = Registry::builtin();
+        if registry.find_image(&command.image).is_some()
+            && let Some(info) = registry.function_of_image(&command.image)
+        {
+            function::print_doc(&self.ui, info)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let policy = PolicyFlags::default().load(&self.ui)?;
+        let function = FunctionSpec::image(command.image.as_str());
+        policy::check(policy.as_ref(), &function, RunWay::Image)
+            .map_err(|error| EngineLinkError::not_run(&command.image, &error))?;
+        let evaluator = image_evaluator_without_engine(&settings(command)?)?;
+        let Some(evaluator) = evaluator else {
+            return Err(EngineLinkError::new(format!(
+                "{KILN_IMAGE_RUNTIME} selects a container engine, and there is none"
+            )));
+        };
+        let empty_list = write_list(&Wrapper::resource_list(Dialect::Current), &[], None, None);
+        let streamed = Arc::new(AtomicBool::new(false));
+        let ctx = self.context(&streamed);
+        let finished = evaluator
+            .help(&command.image, &empty_list, &ctx)
+            .map_err(|error| EngineLinkError::not_run(&command.image, &error))?;
+        self.ui.write_data(&finished.stdout)?;
+        Ok(exit_code(finished.exit_code, finished.signal))
+    }
+
+    /// Settings of a call: no limit of time, as for engines, and standard error as it comes.
+    fn context(&self, streamed: &Arc<AtomicBool>) -> RunContext {
+        let (ui, streamed) = (self.ui.clone(), Arc::clone(streamed));
+        RunContext {
+            cancel: on_interrupt(),
+            on_stderr: Some(StderrListener::new(move |piece| {
+                streamed.store(true, Ordering::SeqCst);
+                ui.forward_stderr("", piece, &mut Vec::new());
+            })),
+            ..RunContext::default()
+        }
+    }
+
+    /// Prints what a function in this process wrote to standard error, which has no last line break.
+    fn print_stderr(&self, stderr: &[u8]) {
+        if !stderr.is_empty() {
+            let text = [stderr, b"\n"].concat();
+            self.ui.forward_stderr("", &text, &mut Vec::new());
+        }
+    }
+
+    /// Runs the same words by the real engine: it may have what kiln lacks, and the input was read already.
+    fn run_by_engine(
+        &self,
+        engine: &Path,
+        input: &str,
+        ctx: &RunContext,
+    ) -> Result<FinishedProcess, RunError> {
+        let words = self.arguments.iter();
+        let words: Vec<String> = words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let program = Program {
+            name: &engine.to_string_lossy(),
+            arguments: &words,
+            search_path: std::ffi::OsStr::new(""),
+            stop_signal: StopSignal::Interrupt,
+            sandbox: None,
+            environment: None,
+        };
+        process::run(program, input.as_bytes(), ctx)
+    }
+}
+
+/// The settings of an image, as far as the user allows what the line asks for.
+fn settings(command: &RunCommand) -> Result<ImageSettings, EngineLinkError> {
+    let permissions = Permissions::of_environment();
+    permissions.check_network(command.network)?;
+    Ok(ImageSettings {
+        pull_policy: command.pull_policy,
+        mounts: permissions.check_mounts(&command.mounts)?,
+        user: command.user.clone(),
+        style: kiln_container::CommandStyle::Kpt,
+        variables: Vec::new(),
+    })
+}
+
+/// Built-in functions, then modules, then images from the store.
+fn chain(
+    settings: &ImageSettings,
+    policy: Option<Arc<LoadedPolicy>>,
+) -> Result<EvaluatorChain, EngineLinkError> {
+    let wasm = WasmFlags::default().check(&WasmContext {
+        compat: Compat::Kiln,
+        kpt_programs: WasmPrograms::Nothing,
+        pull_policy: settings.pull_policy,
+        has_runner: false,
+    })?;
+    let image = image_evaluator_without_engine(settings)?;
+    let options = ChainOptions {
+        native: Some(NativeOptions {
+            // The tool parses the output again.
+            form: NativeForm::Wire,
+            is_watched: true,
+            files: Some(Arc::new(MountedFiles::new(&settings.mounts))),
+        }),
+        wasm: wasm.chain,
+        image: image.map(|image| Arc::new(image) as Arc<dyn Evaluator>),
+        policy,
+        ..ChainOptions::default()
+    };
+    Ok(options.chain())
+}
+
+/// A variable with its value: one that only has a name gets ours, and none if we have none.
+fn with_value(variable: &str) -> Option<String> {
+    if variable.contains('=') {
+        return Some(variable.to_owned());
+    }
+    let value = std::env::var(variable).ok()?;
+    Some(format!("{variable}={value}"))
+}
+
+/// The exit code of a function; that of a killed one is 128 plus the signal, as for engines.
+fn exit_code(code: i32, signal: Option<i32>) -> ExitCode {
+    let code = signal.map_or(code, |signal| 128_i32.saturating_add(signal));
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}

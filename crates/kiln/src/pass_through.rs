@@ -1,0 +1,98 @@
+//! Called as kpt, commands that kiln does not have are run by the real kpt.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::cli;
+use crate::compat::Compat;
+use crate::environment::KILN_KPT;
+use crate::error::CommandError;
+use crate::real_program;
+
+/// The command of a command line that only the real kpt has, as `live apply`; `None` if kiln has it.
+pub(crate) fn foreign_command(args: &[OsString], compat: Compat) -> Option<String> {
+    let program = Path::new(args.first()?).file_name();
+    if compat != Compat::Kpt || program != Some(OsStr::new("kpt")) {
+        return None;
+    }
+    let words: Vec<&str> = words(args.get(1..).unwrap_or_default());
+    let grammar = cli::documented_grammar(compat);
+    let command = grammar.find_subcommand(words.first()?);
+    match (words[..].first()?, command) {
+        (&"help", _) => None,
+        (first, None) => {
+            let second = words.get(1).filter(|_| *first == "alpha");
+            let whole = [Some(*first), second.copied()].into_iter().flatten();
+            Some(whole.collect::<Vec<_>>().join(" "))
+        }
+        (first, Some(command)) => {
+            let Some(second) = words.get(1) else {
+                return (*first == "alpha").then(|| "alpha".to_owned());
+            };
+            let is_unknown = command.has_subcommands() && command.find_subcommand(second).is_none();
+            // Misspelt verbs of the others are errors.
+            let is_shared = matches!(*first, "live" | "alpha");
+            (is_unknown && is_shared).then(|| format!("{first} {second}"))
+        }
+    }
+}
+
+/// The words of the command line before its first flags with values can follow: everything that is not a flag.
+fn words(args: &[OsString]) -> Vec<&str> {
+    let texts = args.iter().map_while(|arg| arg.to_str());
+    texts.filter(|arg| !arg.starts_with('-')).take(2).collect()
+}
+
+/// Replaces this process by the real kpt with the same arguments.
+pub(crate) fn run_kpt(command: &str, args: &[OsString]) -> Result<ExitCode> {
+    let Some(kpt) = real_program::find("kpt", KILN_KPT) else {
+        return Err(CommandError::new(format!(
+            "error: kiln does not have `kpt {command}`, and no other kpt is on the PATH; install kpt, or set {KILN_KPT} to its path"
+        ))
+        .into());
+    };
+    let error = real_program::replace_process(&kpt, args.get(1..).unwrap_or_default());
+    Err(error).with_context(|| format!("cannot run {}", kpt.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<&str>) {
+        let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
+        let found = foreign_command(&args, Compat::Kpt);
+        assert_eq!(found.as_deref(), expected, "{line}");
+    }
+
+    #[test]
+    fn only_commands_that_kiln_lacks_are_foreign() {
+        check("kpt live apply x", Some("live apply"));
+        check("/usr/bin/kpt live status", Some("live status"));
+        check("kpt alpha rpkg get", Some("alpha rpkg"));
+        check("kpt alpha", Some("alpha"));
+        check("kpt --stack-trace live destroy", Some("live destroy"));
+        for own in [
+            "kpt",
+            "kpt live init x",
+            "kpt live",
+            "kpt live --help",
+            "kpt fn render",
+            "kpt fn rendre",
+            "kpt pkg get x",
+            "kpt package tree",
+            "kpt version",
+            "kpt help",
+            "kpt --help",
+            "kpt completion bash",
+            "kiln live apply x",
+            "kiln zzz",
+        ] {
+            check(own, None);
+        }
+    }
+}

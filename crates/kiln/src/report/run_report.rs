@@ -1,0 +1,394 @@
+//! The reports of `--report` and `--report-data`: collects what a command does, and writes the files at its end, also after a
+//! failure.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use kiln_krm::kptfile::FunctionKind;
+use kiln_krm::package::{FileAction, FileChange, FileSource};
+use kiln_krm::paths;
+use kiln_krm::results::FunctionResult;
+use kiln_pages::report::{
+    self, ChangedFile, PhaseTime, ReportAction, ReportFormat, ReportInput, ReportModel,
+    ReportProblem, StepInput, StepKind, StepStatus, Verdict,
+};
+use kiln_render::{CallRecord, Event, Log, TouchedResources};
+
+use crate::error::CommandError;
+use crate::interrupt::interruptible;
+use crate::log_format::LogFormat;
+use crate::ui::Ui;
+
+#[derive(Args, Debug, Default)]
+pub(crate) struct ReportFlags {
+    /// Write a report: FILE ends in .html, .md, .sarif, .junit.xml, .trace.json or .json; `-` prints HTML. Can be repeated
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    report: Vec<String>,
+    /// Write the data of the report as JSON
+    #[arg(long, value_name = "FILE")]
+    report_data: Option<String>,
+}
+
+impl ReportFlags {
+    /// Whether a file is to be written.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.report.is_empty() || self.report_data.is_some()
+    }
+
+    /// The reports to write. Formats are checked before anything runs.
+    pub(crate) fn targets(&self, ui: &Ui) -> Result<ReportTargets> {
+        let mut targets = Vec::new();
+        for name in &self.report {
+            let format = match name.as_str() {
+                "-" => ReportFormat::Html,
+                name => ReportFormat::of_file(name).map_err(|error| {
+                    let endings: Vec<&str> = ReportFormat::endings().collect();
+                    let hint = format!("use a name that ends in {}", endings.join(", "));
+                    CommandError::with_hint(error, hint)
+                })?,
+            };
+            targets.push(ReportTarget {
+                name: name.clone(),
+                format,
+            });
+        }
+        targets.extend(self.report_data.iter().map(|name| ReportTarget {
+            name: name.clone(),
+            format: ReportFormat::Data,
+        }));
+        Ok(ReportTargets {
+            targets,
+            annotates: ui.log_format() == LogFormat::Github,
+        })
+    }
+}
+
+/// All reports of a command.
+pub(crate) struct ReportTargets {
+    targets: Vec<ReportTarget>,
+    /// Whether problems are printed as workflow commands of GitHub.
+    annotates: bool,
+}
+
+impl ReportTargets {
+    fn is_empty(&self) -> bool {
+        self.targets.is_empty() && !self.annotates
+    }
+
+    /// Whether calls record the resources that they touch.
+    pub(crate) fn touched(&self) -> TouchedResources {
+        match self.targets.is_empty() {
+            true => TouchedResources::Ignore,
+            false => TouchedResources::Record,
+        }
+    }
+}
+
+/// A file to write, or `-`.
+struct ReportTarget {
+    name: String,
+    format: ReportFormat,
+}
+
+/// What a report says about the command itself.
+pub(crate) struct ReportedRun<'a> {
+    pub(crate) action: ReportAction,
+    /// The directory as the user named it.
+    pub(crate) directory: &'a str,
+    /// The absolute path of the package.
+    pub(crate) root: &'a str,
+    pub(crate) files: Option<&'a dyn FileSource>,
+}
+
+/// Passes events to a log and keeps what reports need.
+pub(crate) struct RunRecorder<'a> {
+    log: &'a dyn Log,
+    reports: &'a ReportTargets,
+    began: Instant,
+    calls: RefCell<Vec<RecordedCall>>,
+    files: RefCell<Vec<ChangedFile>>,
+    rendered: RefCell<Option<Duration>>,
+}
+
+struct RecordedCall {
+    function: String,
+    status: StepStatus,
+    elapsed: Duration,
+    result: Box<FunctionResult>,
+    record: Box<CallRecord>,
+    /// The directory of the package, relative to the root.
+    directory: String,
+}
+
+impl<'a> RunRecorder<'a> {
+    pub(crate) fn new(log: &'a dyn Log, reports: &'a ReportTargets) -> RunRecorder<'a> {
+        RunRecorder {
+            log,
+            reports,
+            began: Instant::now(),
+            calls: RefCell::default(),
+            files: RefCell::default(),
+            rendered: RefCell::default(),
+        }
+    }
+
+    /// Measures times from an earlier moment.
+    pub(crate) fn since(self, began: Instant) -> RunRecorder<'a> {
+        RunRecorder { began, ..self }
+    }
+
+    /// Does work that a signal may end at once, unless a report is to be written then.
+    pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self.reports.is_empty() {
+            true => interruptible(work),
+            false => work(),
+        }
+    }
+
+    /// Keeps both versions of the files that are about to change. What follows is writing.
+    pub(crate) fn note_changes(&self, files: &dyn FileSource, changes: &[FileChange]) {
+        *self.rendered.borrow_mut() = Some(self.began.elapsed());
+        if self.reports.targets.is_empty() {
+            return;
+        }
+        let changed = changes.iter().map(|change| ChangedFile {
+            path: change.path.clone(),
+            before: files.read(&change.path).ok(),
+            after: match &change.action {
+                FileAction::Write(content) => Some(content.clone()),
+                FileAction::Delete => None,
+            },
+        });
+        self.files.borrow_mut().extend(changed);
+    }
+
+    /// Writes the reports of a command that ended with `done`. An error of the command matters more than one of a report.
+    pub(crate) fn finish(self, ui: &Ui, run: &ReportedRun<'_>, done: Result<()>) -> Result<()> {
+        let reports = self.reports;
+        if reports.is_empty() {
+            return done;
+        }
+        let done = done.map_err(CommandError::from);
+        let model = self.into_model(run, done.as_ref().err());
+        if reports.annotates {
+            ui.print_lines(&report::annotations(&model));
+        }
+        let mut written = Ok(());
+        for target in &reports.targets {
+            written = written.and(target.write(ui, &model));
+        }
+        match (done, written) {
+            (Ok(()), written) => written,
+            (Err(error), Ok(())) => Err(error.into()),
+            (Err(error), Err(not_written)) => {
+                ui.warn(&format!("{not_written:#}"));
+                Err(error.into())
+            }
+        }
+    }
+
+    fn into_model(self, run: &ReportedRun<'_>, error: Option<&CommandError>) -> ReportModel {
+        let duration = self.began.elapsed();
+        let calls = self.calls.into_inner();
+        let files = self.files.into_inner();
+        let has_failed_step = calls.iter().any(|call| call.status == StepStatus::Failed);
+        let verdict = match (error, run.action) {
+            (None, _) => Verdict::Passed,
+            (Some(_), ReportAction::Check) if !has_failed_step && !files.is_empty() => {
+                Verdict::Differs
+            }
+            (Some(_), _) => Verdict::Failed,
+        };
+        let began = self.began;
+        let steps: Vec<StepInput> = calls
+            .into_iter()
+            .map(|call| step(call, began, run.root))
+            .collect();
+        let phases = phases(&steps, self.rendered.into_inner(), duration);
+        let started = jiff::Timestamp::now().checked_sub(duration);
+        let root = Path::new(run.root);
+        let name = root.file_name().unwrap_or(root.as_os_str());
+        report::build(ReportInput {
+            tool: format!("kiln {}", env!("CARGO_PKG_VERSION")),
+            platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            command: std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            action: run.action,
+            package: name.to_string_lossy().into_owned(),
+            directory: run.directory.to_owned(),
+            started: started.map_or(String::new(), |time| format!("{time:.0}")),
+            duration_us: micros(duration),
+            verdict,
+            problems: error.and_then(problem).into_iter().collect(),
+            steps,
+            phases,
+            files,
+            read: &|path| run.files.and_then(|files| files.read(path).ok()),
+        })
+    }
+}
+
+impl Log for RunRecorder<'_> {
+    fn event(&self, event: Event) {
+        if !self.reports.is_empty() {
+            let ended = match &event {
+                Event::Passed {
+                    function,
+                    elapsed,
+                    result,
+                    record,
+                    directory,
+                } => Some((
+                    StepStatus::Passed,
+                    function,
+                    elapsed,
+                    result,
+                    record,
+                    directory,
+                )),
+                Event::Failed {
+                    function,
+                    elapsed,
+                    result,
+                    record,
+                    directory,
+                    ..
+                } => Some((
+                    StepStatus::Failed,
+                    function,
+                    elapsed,
+                    result,
+                    record,
+                    directory,
+                )),
+                _ => None,
+            };
+            let recorded =
+                ended.map(
+                    |(status, function, elapsed, result, record, directory)| RecordedCall {
+                        function: function.clone(),
+                        status,
+                        elapsed: *elapsed,
+                        result: result.clone(),
+                        record: record.clone(),
+                        directory: directory.clone(),
+                    },
+                );
+            self.calls.borrow_mut().extend(recorded);
+        }
+        self.log.event(event);
+    }
+}
+
+impl ReportTarget {
+    /// Writes the report whole or not at all.
+    fn write(&self, ui: &Ui, model: &ReportModel) -> Result<()> {
+        let text = self.format.write(model);
+        if self.name == "-" {
+            return ui.write_data(text.as_bytes());
+        }
+        let path = Path::new(&self.name);
+        let temporary = path.with_file_name(format!(
+            ".{}.{}",
+            path.file_name().unwrap_or_default().to_string_lossy(),
+            std::process::id()
+        ));
+        let written =
+            std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        written.with_context(|| format!("cannot write the report {}", path.display()))
+    }
+}
+
+fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
+    let CallRecord {
+        package,
+        kind,
+        started,
+        resources_in,
+        resources_out,
+        touched,
+    } = *call.record;
+    let mut result = *call.result;
+    let files = result
+        .results
+        .iter_mut()
+        .filter_map(|item| item.file.as_mut());
+    for file in files.filter(|file| !file.path.is_empty()) {
+        file.path = paths::join(&[&call.directory, &file.path]);
+    }
+    let in_root = |file: String| {
+        let relative = file
+            .strip_prefix(root)
+            .map(|path| path.trim_start_matches('/'));
+        relative.map_or(file.clone(), str::to_owned)
+    };
+    StepInput {
+        package: package.unwrap_or_default(),
+        function: call.function,
+        kind: match kind {
+            FunctionKind::Mutator => StepKind::Mutator,
+            FunctionKind::Validator => StepKind::Validator,
+        },
+        identity: Some(result.identity.clone()).filter(|identity| !identity.is_empty()),
+        status: call.status,
+        start_us: micros(started.saturating_duration_since(began)),
+        duration_us: micros(call.elapsed),
+        resources_in,
+        resources_out,
+        touched: touched
+            .into_iter()
+            .map(|touched| report::TouchedResource {
+                id: touched.id,
+                file: in_root(touched.file),
+            })
+            .collect(),
+        result,
+    }
+}
+
+/// Reading comes before the first function, writing after the last.
+fn phases(steps: &[StepInput], rendered: Option<Duration>, total: Duration) -> Vec<PhaseTime> {
+    let phase = |name: &str, start_us: u64, end_us: u64| PhaseTime {
+        name: name.to_owned(),
+        start_us,
+        duration_us: end_us.saturating_sub(start_us),
+    };
+    let total = micros(total);
+    let rendered = rendered.map_or(total, micros);
+    let first = steps.iter().map(|step| step.start_us).min();
+    let last = steps
+        .iter()
+        .map(|step| step.start_us + step.duration_us)
+        .max();
+    vec![
+        phase("read", 0, first.unwrap_or(rendered)),
+        phase("plan", last.unwrap_or(rendered), rendered),
+        phase("write", rendered, total),
+    ]
+}
+
+/// The error of the command; nothing if the log of a function has everything.
+fn problem(error: &CommandError) -> Option<ReportProblem> {
+    let message = error.plain_message();
+    let position = error.position.as_ref();
+    (!message.is_empty()).then(|| ReportProblem {
+        severity: "error".to_owned(),
+        message: message.to_owned(),
+        file: position.map(|position| position.file.clone()),
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        hint: error.hint.clone(),
+        step: None,
+    })
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,142 @@
+//! `kiln migrate check`, with programs in the place of kpt.
+
+use crate::test_environment::{Outcome, TestEnvironment, files, run};
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: NAME
+pipeline:
+  mutators:
+    - image: gcr.io/kpt-fn/set-labels:v0.2.0
+      configMap:
+        env: prod
+";
+
+/// In kpt's mode a list in brackets over several lines is written again.
+const RESOURCE: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  list: \"x\"   # kept\n";
+
+fn packages() -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    for name in ["app", "app/inner", "team/db"] {
+        let kptfile = KPTFILE.replace("NAME", name.rsplit('/').next().expect("a name"));
+        test_env.write(&format!("all/{name}/Kptfile"), &kptfile);
+        test_env.write(&format!("all/{name}/a.yaml"), RESOURCE);
+    }
+    test_env
+}
+
+/// Runs the check with a shell script as kpt; `None` means that there is no kpt.
+fn check(test_env: &TestEnvironment, kpt: Option<&str>, more: &[&str]) -> Outcome {
+    let kiln = test_env.bin().join("kiln").display().to_string();
+    let mut command = test_env.command(&kiln, &test_env.work());
+    command.args(["migrate", "check", "all"]).args(more);
+    match kpt {
+        Some(script) => {
+            test_env.write_program("bin/real-kpt", &format!("#!/bin/sh\n{script}\n"));
+            command.env("KILN_KPT", test_env.work().join("bin/real-kpt"));
+        }
+        None => {
+            command.env("PATH", test_env.bin());
+        }
+    }
+    let mut ran = run(&mut command, "");
+    // Times are never the same.
+    let lines = ran.stdout.lines().map(|line| {
+        let words = line.split(' ').map(|word| {
+            let number = word.trim_end_matches([',', ')']).strip_suffix('s');
+            match number.is_some_and(|number| number.parse::<f64>().is_ok()) {
+                true => "TIME",
+                false => word,
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    ran.stdout = lines.map(|line| line + "\n").collect();
+    ran
+}
+
+#[test]
+fn packages_that_both_render_alike_are_the_same() {
+    let test_env = packages();
+    let before = files(&test_env.work().join("all"));
+    let ran = check(&test_env, Some("exec kiln \"$@\""), &[]);
+    assert_eq!(
+        ran.stdout,
+        "all/app: same files as kpt (kiln TIME kpt TIME\n\
+         all/team/db: same files as kpt (kiln TIME kpt TIME\n\
+         2 package(s): 2 without differences, 0 that differ only in layout, 0 that differ, 0 that kiln cannot render\n"
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(files(&test_env.work().join("all")), before);
+}
+
+#[test]
+fn differences_are_listed_and_shown_on_request() {
+    let test_env = packages();
+    let layout = "kiln \"$@\" && sed -i 's/   # kept/ # kept/' \"$3\"/a.yaml";
+    let ran = check(&test_env, Some(layout), &[]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .starts_with("all/app: differs from kpt in a.yaml (layout only)\n"),
+        "{}",
+        ran.stdout
+    );
+    let content = "kiln \"$@\" && sed -i 's/\"x\"/\"y\"/' \"$3\"/a.yaml && echo >\"$3\"/more.txt";
+    let ran = check(&test_env, Some(content), &["--diff"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .starts_with("all/app: differs from kpt in a.yaml, more.txt\ndiff --git "),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("-  list: \"y\""), "{}", ran.stdout);
+}
+
+#[test]
+fn failures_are_distinguished() {
+    let test_env = packages();
+    let ran = check(&test_env, Some("echo 'Error: no docker' >&2; exit 1"), &[]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .contains("all/app: kiln renders it, kpt fails: Error: no docker\n"),
+        "{}",
+        ran.stdout
+    );
+
+    let exec = KPTFILE.replace("image: gcr.io/kpt-fn/set-labels:v0.2.0", "exec: ./function");
+    test_env.write("all/team/db/Kptfile", &exec);
+    let ran = check(&test_env, Some("exit 0"), &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("all/team/db: kiln fails: "),
+        "{}",
+        ran.stdout
+    );
+    let ran = check(&test_env, Some("exit 1"), &[]);
+    assert!(
+        ran.stdout.contains("all/team/db: kiln and kpt both fail: "),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn without_kpt_kiln_renders_alone() {
+    let test_env = packages();
+    let ran = check(&test_env, None, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .starts_with("all/app: kiln renders it in TIME 4 file(s) change\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("KILN_KPT"), "{}", ran.stderr);
+    let none = test_env.kiln(&["migrate", "check", "bin"], "");
+    assert_eq!(none.code, Some(1));
+}

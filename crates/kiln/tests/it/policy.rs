@@ -1,0 +1,231 @@
+//! Policies: what commands refuse, and that nothing is written then.
+
+use std::fs;
+
+use crate::test_environment::{Outcome, TestEnvironment, files, run};
+
+const CATALOG: &str = "ghcr.io/kptdev/krm-functions-catalog";
+
+/// A package with one built-in function, or another pipeline.
+fn package(test_env: &TestEnvironment, pipeline: &str) {
+    let kptfile = format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n{pipeline}"
+    );
+    test_env.write("app/Kptfile", &kptfile);
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    test_env.write("app/service.yaml", service);
+}
+
+const SET_NAMESPACE: &str =
+    "  - image: set-namespace:v0.4.1\n    configMap:\n      namespace: prod\n";
+
+fn policy(test_env: &TestEnvironment, text: &str) {
+    test_env.write("policy.yaml", &format!("version: 1\n{text}"));
+}
+
+fn render(test_env: &TestEnvironment, arguments: &[&str]) -> Outcome {
+    let render = ["fn", "render", "app", "--policy=policy.yaml"];
+    test_env.kiln(&[&render, arguments].concat(), "")
+}
+
+#[track_caller]
+fn refused(outcome: &Outcome, message: &str) {
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains(message), "{outcome:?}");
+    assert!(outcome.stderr.contains("\nhint: "), "{outcome:?}");
+}
+
+#[test]
+fn a_refused_package_does_not_change() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, SET_NAMESPACE);
+    // The function of the sub-package is allowed, and runs first.
+    let inner = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: inner\npipeline:\n  mutators:\n  - image: set-labels:v0.2.0\n    configMap: {a: b}\n";
+    test_env.write("app/inner/Kptfile", inner);
+    policy(
+        &test_env,
+        &format!("default: deny\nrules:\n- match: {CATALOG}/set-labels\n"),
+    );
+    let before = files(&test_env.work().join("app"));
+    for compat in ["--compat=kiln", "--compat=kpt"] {
+        let outcome = render(&test_env, &[compat]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(
+            outcome
+                .stderr
+                .contains("no rule matches, and the default is deny (policy.yaml:2)"),
+            "{outcome:?}"
+        );
+        assert_eq!(files(&test_env.work().join("app")), before);
+    }
+    let outcome = render(&test_env, &[]);
+    refused(&outcome, "set-namespace:v0.4.1");
+    assert!(outcome.stderr.contains("app/Kptfile:7"), "{outcome:?}");
+    policy(
+        &test_env,
+        &format!("default: deny\nrules:\n- match: {CATALOG}/\n  allow: [native]\n"),
+    );
+    let outcome = render(&test_env, &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_ne!(files(&test_env.work().join("app")), before);
+}
+
+#[test]
+fn a_warning_is_printed_once() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, &SET_NAMESPACE.repeat(2));
+    policy(&test_env, "default: warn\n");
+    let outcome = render(&test_env, &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let warnings = outcome
+        .stderr
+        .matches("the default is warn (policy.yaml:2)");
+    assert_eq!(warnings.count(), 1, "{outcome:?}");
+}
+
+#[test]
+fn programs_and_scripts_are_denied() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, "  - exec: cat\n");
+    policy(&test_env, "default: allow\nexec: deny\nstarlark: deny\n");
+    let outcome = render(&test_env, &["--allow-exec"]);
+    refused(
+        &outcome,
+        "function \"cat\": programs are denied (policy.yaml:3)",
+    );
+    package(&test_env, "  - image: starlark:v0.4.3\n");
+    let outcome = render(&test_env, &[]);
+    refused(&outcome, "Starlark scripts are denied (policy.yaml:4)");
+    let eval = ["fn", "eval", "app", "--policy=policy.yaml", "--exec", "cat"];
+    refused(
+        &test_env.kiln(&eval, ""),
+        "programs are denied (policy.yaml:3)",
+    );
+    let run = [
+        "fn",
+        "run",
+        "app",
+        "--policy=policy.yaml",
+        "--enable-exec",
+        "--exec-path",
+        "/bin/cat",
+    ];
+    refused(
+        &test_env.kiln(&run, ""),
+        "programs are denied (policy.yaml:3)",
+    );
+    let run = [
+        "fn",
+        "run",
+        "app",
+        "--policy=policy.yaml",
+        "--enable-star",
+        "--star-path",
+        "a.star",
+    ];
+    refused(
+        &test_env.kiln(&run, ""),
+        "Starlark scripts are denied (policy.yaml:4)",
+    );
+}
+
+#[test]
+fn the_variable_and_the_file_of_the_user_apply() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, SET_NAMESPACE);
+    policy(&test_env, "default: deny\n");
+    let render = |variables: &[(&str, &str)]| {
+        let kiln = env!("CARGO_BIN_EXE_kiln");
+        let mut command = test_env.command(kiln, &test_env.work());
+        command.args(["fn", "render", "app"]);
+        command.envs(variables.iter().copied());
+        run(&mut command, "")
+    };
+    refused(
+        &render(&[("KILN_POLICY", "policy.yaml")]),
+        "the default is deny",
+    );
+    let config = test_env.work().join("config");
+    fs::create_dir_all(config.join("kiln")).unwrap();
+    fs::copy(
+        test_env.work().join("policy.yaml"),
+        config.join("kiln/policy.yaml"),
+    )
+    .unwrap();
+    let config = config.to_str().unwrap();
+    refused(
+        &render(&[("XDG_CONFIG_HOME", config)]),
+        "the default is deny",
+    );
+    // A named file replaces it.
+    test_env.write("open.yaml", "version: 1\ndefault: allow\n");
+    let outcome = render(&[("XDG_CONFIG_HOME", config), ("KILN_POLICY", "open.yaml")]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+}
+
+#[test]
+fn without_a_valid_policy_nothing_runs() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, SET_NAMESPACE);
+    let before = files(&test_env.work().join("app"));
+    refused(&render(&test_env, &[]), "cannot read policy policy.yaml");
+    policy(&test_env, "default: allow\nrulez: []\n");
+    refused(
+        &render(&test_env, &[]),
+        "policy.yaml:3: unknown key \"rulez\"",
+    );
+    let signed = "default: allow\nrules:\n- match: '*'\n  require:\n  - signature: {key: a.pub}\n";
+    policy(&test_env, signed);
+    refused(
+        &render(&test_env, &[]),
+        "policy.yaml:6: signatures are not supported yet",
+    );
+    // A policy in the package is a resource like others.
+    let argument = ["fn", "render", "app", "--policy=app"];
+    refused(
+        &test_env.kiln(&argument, ""),
+        "policy app is not a regular file",
+    );
+    assert_eq!(files(&test_env.work().join("app")), before);
+}
+
+#[test]
+fn check_shows_the_rules_that_decide() {
+    let test_env = TestEnvironment::new();
+    let pipeline = format!(
+        "{SET_NAMESPACE}  - image: docker.io/team/fn:v1\n  - image: quay.io/x@sha256:{}\n  - exec: ./run.sh\n",
+        "0".repeat(64)
+    );
+    package(&test_env, &pipeline);
+    policy(
+        &test_env,
+        &format!(
+            "default: warn\nrules:\n- match: {CATALOG}/\n  allow: [native]\n- match: docker.io/team/\n  allow: []\nexec: deny\n"
+        ),
+    );
+    let check = ["policy", "check", "app", "--policy=policy.yaml"];
+    let outcome = test_env.kiln(&check, "");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let lines: Vec<String> = outcome
+        .stdout
+        .replace(&"0".repeat(64), "DIGEST")
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let expected = [
+        "PACKAGE FUNCTION MAY RUN AS DECIDED BY WHY".to_owned(),
+        format!(". {CATALOG}/set-namespace:v0.4.1 native rule \"{CATALOG}/\" (policy.yaml:4)"),
+        ". docker.io/team/fn:v1 refused rule \"docker.io/team/\" (policy.yaml:6) rule \"docker.io/team/\" allows no way to run it".to_owned(),
+        ". quay.io/x@sha256:DIGEST wasm,remote,image,engine,pod default: warn (policy.yaml:2) no rule matches: it runs with a warning".to_owned(),
+        ". ./run.sh refused exec: deny (policy.yaml:8) programs are denied".to_owned(),
+    ];
+    assert_eq!(lines, expected);
+    assert!(
+        outcome
+            .stderr
+            .starts_with("error: the policy refuses 2 of 4 functions\nhint: "),
+        "{outcome:?}"
+    );
+    let json = test_env.kiln(&[&check[..], &["-o", "json"]].concat(), "");
+    assert!(json.stdout.contains("\"isRefused\": true"), "{json:?}");
+}

@@ -1,0 +1,260 @@
+//! `--report` and `--report-data` of `fn render` and `fn eval`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::test_environment::{Outcome, TestEnvironment};
+
+const CONFIG_MAP: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  color: red\n";
+
+fn test_env() -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./blue.sh\n",
+    );
+    test_env.write("pkg/a.yaml", CONFIG_MAP);
+    test_env.write_program("blue.sh", "#!/bin/sh\nsed 's/color: red/color: blue/'\n");
+    test_env.write_program(
+        "bad.sh",
+        "#!/bin/sh\ncat >/dev/null\necho oops >&2\nexit 3\n",
+    );
+    test_env
+}
+
+fn read(test_env: &TestEnvironment, name: &str) -> String {
+    let path = test_env.work().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn data(test_env: &TestEnvironment, name: &str) -> Value {
+    serde_json::from_str(&read(test_env, name)).expect("JSON")
+}
+
+#[track_caller]
+fn succeeds(ran: &Outcome) {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// The flags for a report in each format.
+const ALL: [&str; 12] = [
+    "--report",
+    "r.html",
+    "--report",
+    "r.md",
+    "--report",
+    "r.sarif",
+    "--report",
+    "r.junit.xml",
+    "--report",
+    "r.trace.json",
+    "--report-data",
+    "data",
+];
+
+#[track_caller]
+fn check_all_formats(test_env: &TestEnvironment, action: &str) {
+    assert!(read(test_env, "r.html").starts_with("<!DOCTYPE html>"));
+    assert!(read(test_env, "r.md").starts_with("## "));
+    assert_eq!(data(test_env, "r.sarif")["version"], "2.1.0");
+    assert!(read(test_env, "r.junit.xml").starts_with("<?xml"));
+    assert!(data(test_env, "r.trace.json")["traceEvents"].is_array());
+    let data = data(test_env, "data");
+    assert_eq!(data["action"], action);
+    assert_eq!(data["verdict"], "passed");
+    assert_eq!(data["package"], "pkg");
+    assert_eq!(data["directory"], "pkg");
+    let [step] = &data["steps"].as_array().expect("steps")[..] else {
+        panic!("{data:#}");
+    };
+    assert!(
+        step["function"].as_str().unwrap().ends_with("blue.sh"),
+        "{step:#}"
+    );
+    assert_eq!(step["status"], "passed");
+    let files = data["files"].as_array().expect("files");
+    let changed = files.iter().find(|file| file["path"] == "a.yaml");
+    let diff = changed.expect("the changed file")["diff"].as_str().unwrap();
+    assert!(diff.contains("-  color: red\n+  color: blue\n"), "{data:#}");
+    let touched = &data["resources"][0];
+    assert_eq!(
+        (&touched["kind"], &touched["name"], &touched["file"]),
+        (&"ConfigMap".into(), &"a".into(), &"a.yaml".into())
+    );
+    let left = fs::read_dir(test_env.work()).expect("a directory");
+    let hidden = left.filter(|entry| {
+        let name = entry.as_ref().expect("an entry").file_name();
+        name.to_string_lossy().starts_with('.')
+    });
+    assert_eq!(hidden.count(), 0, "temporary files are left");
+}
+
+#[test]
+fn a_render_is_reported_in_every_format() {
+    let test_env = test_env();
+    let args = [&["fn", "render", "pkg", "--allow-exec"][..], &ALL].concat();
+    succeeds(&test_env.kiln(&args, ""));
+    check_all_formats(&test_env, "render");
+}
+
+#[test]
+fn an_eval_is_reported_in_every_format() {
+    let test_env = test_env();
+    let args = [&["fn", "eval", "pkg", "--exec", "./blue.sh"][..], &ALL].concat();
+    succeeds(&test_env.kiln(&args, ""));
+    check_all_formats(&test_env, "eval");
+}
+
+#[test]
+fn an_eval_that_fails_is_reported() {
+    let test_env = test_env();
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./bad.sh",
+        "--report",
+        "r.html",
+        "--report-data",
+        "data",
+    ];
+    let ran = test_env.kiln(&args, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let data = data(&test_env, "data");
+    assert_eq!(data["verdict"], "failed");
+    assert_eq!(data["steps"][0]["exitCode"], 3, "{data:#}");
+    assert_eq!(data["steps"][0]["stderr"], "oops\n");
+    assert_eq!(data["files"], Value::Array(Vec::new()));
+    assert!(read(&test_env, "r.html").contains("oops"));
+    assert_eq!(read(&test_env, "pkg/a.yaml"), CONFIG_MAP);
+}
+
+#[test]
+fn a_package_that_cannot_be_read_is_reported() {
+    let test_env = test_env();
+    test_env.write("pkg/broken.yaml", "a: [1\nb: 2\n");
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report-data",
+        "data",
+    ];
+    let ran = test_env.kiln(&args, "");
+    assert_ne!(ran.code, Some(0));
+    let data = data(&test_env, "data");
+    assert_eq!(data["verdict"], "failed");
+    let problem = &data["problems"][0];
+    assert_eq!(problem["severity"], "error", "{data:#}");
+    assert!(problem.to_string().contains("broken.yaml"), "{problem}");
+}
+
+#[test]
+fn an_eval_of_standard_input_is_reported() {
+    let test_env = test_env();
+    let list = format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}",
+        CONFIG_MAP.trim_end().replace('\n', "\n  ")
+    );
+    let args = [
+        "fn",
+        "eval",
+        "-",
+        "--exec",
+        "./blue.sh",
+        "--report-data",
+        "data",
+    ];
+    let ran = test_env.kiln(&args, &list);
+    succeeds(&ran);
+    assert!(ran.stdout.contains("color: blue"), "{}", ran.stdout);
+    let data = data(&test_env, "data");
+    assert_eq!(
+        (&data["verdict"], &data["directory"]),
+        (&"passed".into(), &"-".into())
+    );
+    assert_eq!(data["steps"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_report_of_an_eval_has_no_secret() {
+    let test_env = test_env();
+    test_env.write(
+        "pkg/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: hunter2-red\n",
+    );
+    test_env.write_program(
+        "leak.sh",
+        "#!/bin/sh\nsed 's/hunter2-red/hunter2-blue/'\necho the password is hunter2-blue >&2\n",
+    );
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./leak.sh",
+        "--report",
+        "r.html",
+        "--report-data",
+        "data",
+    ];
+    succeeds(&test_env.kiln(&args, ""));
+    for name in ["r.html", "data"] {
+        let text = read(&test_env, name);
+        assert!(!text.contains("hunter2"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn an_unknown_format_is_refused_before_anything_runs() {
+    let test_env = test_env();
+    for args in [
+        &[
+            "fn",
+            "eval",
+            "pkg",
+            "--exec",
+            "./blue.sh",
+            "--report",
+            "r.pdf",
+        ][..],
+        &["fn", "render", "pkg", "--allow-exec", "--report", "r.pdf"],
+    ] {
+        let ran = test_env.kiln(args, "");
+        assert_ne!(ran.code, Some(0));
+        let text = ran.stderr.as_str();
+        assert!(
+            text.contains("the format of the report \"r.pdf\" is unknown"),
+            "{text}"
+        );
+        assert!(text.contains("hint: use a name that ends in "), "{text}");
+        assert_eq!(read(&test_env, "pkg/a.yaml"), CONFIG_MAP);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_fails_the_command() {
+    let test_env = test_env();
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report",
+        "missing/r.html",
+    ];
+    let ran = test_env.kiln(&args, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("cannot write the report missing/r.html"),
+        "{}",
+        ran.stderr
+    );
+}
