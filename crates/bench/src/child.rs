@@ -16,6 +16,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use serde::{Deserialize, Serialize};
 
+use crate::chart::{Bar, MeasuredProgram};
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file for the program's standard input.
@@ -35,6 +37,16 @@ pub(crate) struct Usage {
     pub(crate) cpu: f64,
     /// Bytes of the largest process.
     pub(crate) peak: u64,
+}
+
+impl Usage {
+    /// The time, for a chart.
+    pub(crate) fn bar(self, program: MeasuredProgram) -> Bar {
+        Bar {
+            program,
+            seconds: self.wall,
+        }
+    }
 }
 
 /// Runs a program in a measuring process.

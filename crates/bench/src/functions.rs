@@ -15,8 +15,7 @@ use kiln_runtime::{Evaluator, FunctionSpec, Input, RunContext};
 use crate::child::{Usage, measure_with_input};
 use crate::generate;
 use crate::measure::peak_rss;
-use crate::packages::Shape;
-use crate::render::{best, geometric_mean, render};
+use crate::render::{best, geometric_mean};
 
 const SIZES: [usize; 4] = [1, 100, 1_000, 10_000];
 /// The size for the ratio.
@@ -57,9 +56,6 @@ pub(crate) struct Args {
     /// A directory with the originals, each named after its function; missing ones are not compared.
     #[arg(long)]
     originals: Option<PathBuf>,
-    /// The kpt that runs the originals in a pipeline; without it, only kiln is measured.
-    #[arg(long)]
-    kpt: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -117,52 +113,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
             }
         }
     }
-    pipeline(args, out)?;
     match geometric_mean(&counted) {
         Some(ratio) => writeln!(out, "ratio={ratio:.2}")?,
         None => writeln!(out, "ratio=none")?,
     }
-    Ok(())
-}
-
-/// Renders a package with two built-in functions, and with kpt and the originals.
-fn pipeline(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let shape = Shape::Flat {
-        resources: COUNTED,
-        per_file: 1,
-    };
-    let mutators = |call: &dyn Fn(&str) -> String| {
-        let configs = [
-            ("set-namespace", "{namespace: prod}"),
-            ("set-labels", "{color: orange, tier: web}"),
-        ];
-        let entry = |(name, config)| format!("  - {}\n    configMap: {config}\n", call(name));
-        configs.map(entry).concat()
-    };
-    let mut row = |how: &str, usage: Usage, ratio: &str| {
-        writeln!(
-            out,
-            "{:19} {COUNTED:9} {:8} {how:12} {:9.4} {:9.4} {:9.1} {ratio:>8}",
-            "render with both",
-            "",
-            usage.wall,
-            usage.cpu,
-            usage.peak as f64 / 1e6
-        )
-    };
-    let native = mutators(&|name| format!("image: {name}"));
-    let ours = render(shape, &native, &args.kiln, ROUNDS)?;
-    row("kiln", ours, "")?;
-    let (Some(kpt), Some(originals)) = (&args.kpt, &args.originals) else {
-        return Ok(());
-    };
-    let programs = mutators(&|name| format!("exec: {}", originals.join(name).display()));
-    let theirs = render(shape, &programs, kpt, ROUNDS)?;
-    row(
-        "kpt and Go",
-        theirs,
-        &format!("{:.2}", theirs.wall / ours.wall),
-    )?;
     Ok(())
 }
 

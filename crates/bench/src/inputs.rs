@@ -33,7 +33,7 @@ impl Source {
 }
 
 #[derive(Deserialize)]
-struct Record {
+struct RecordedPair {
     #[serde(rename = "in")]
     input: Text,
 }
@@ -48,7 +48,7 @@ enum Text {
 fn load_set(path: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut inputs = Vec::new();
     for line in BufReader::new(File::open(path)?).lines() {
-        let record: Record = serde_json::from_str(&line?)?;
+        let record: RecordedPair = serde_json::from_str(&line?)?;
         inputs.push(match record.input {
             Text::Plain(text) => text.into_bytes(),
             Text::Encoded { base64 } => BASE64_STANDARD.decode(base64)?,

@@ -2,20 +2,25 @@
 //!
 //! Each measured program runs in its own process, so that peak memory is that of the work only.
 
+mod chart;
 mod child;
 mod functions;
 mod generate;
+mod images;
 mod inputs;
 mod instructions;
 mod limits;
 mod measure;
 mod packages;
+mod pkg;
 mod pods;
 mod read;
 mod render;
 mod rpkg;
 mod runner;
 mod sandbox;
+mod scale;
+mod wasm;
 mod yaml;
 
 use std::io::{self, Write};
@@ -39,7 +44,7 @@ enum Command {
     Read,
     /// Pathological inputs: time at 12.5, 25 and 50 MB.
     Limits(limits::Args),
-    /// Render packages with kiln and with kpt.
+    /// Render packages with kiln, with kpt and with kustomize.
     Render(render::Args),
     /// Functions of the catalog: built in, as a program, and the originals.
     Functions(functions::Args),
@@ -47,10 +52,18 @@ enum Command {
     Runner(runner::Args),
     /// Calls of functions in pods of a cluster, through the function runner and directly.
     Pods(pods::Args),
+    /// Fetch and update a package with kiln and with kpt.
+    Pkg(pkg::Args),
     /// Operations on package revisions, with kiln and by hand.
     Rpkg(rpkg::Args),
     /// Run a program with and without the sandbox, on the idle machine and under load.
     Sandbox(sandbox::Args),
+    /// Run images in namespaces, by podman and by crun.
+    Images(images::Args),
+    /// A function in WebAssembly and as an executable.
+    Wasm(wasm::Args),
+    /// Clusters of up to 10,000 pods in virtual time.
+    Scale(scale::Args),
     /// Count the instructions of fixed pieces of work.
     Instructions(instructions::Args),
     /// Run one function in this process; print a line of JSON.
@@ -71,8 +84,12 @@ fn main() -> ExitCode {
         Command::Functions(args) => functions::run(args, &mut out),
         Command::Runner(args) => runner::run(args, &mut out),
         Command::Pods(args) => pods::run(args, &mut out),
+        Command::Pkg(args) => pkg::run(args, &mut out),
         Command::Rpkg(args) => rpkg::run(args, &mut out),
         Command::Sandbox(args) => sandbox::run(args, &mut out),
+        Command::Images(args) => images::run(args, &mut out),
+        Command::Wasm(args) => wasm::run(args, &mut out),
+        Command::Scale(args) => scale::run(args, &mut out),
         Command::Instructions(args) => instructions::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),

@@ -1,5 +1,6 @@
 //! Generated packages: always the same files, with a given pipeline.
 
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -56,6 +57,24 @@ impl Shape {
     }
 }
 
+/// Writes a number of resources, one in each file, into an empty directory, with a `kustomization.yaml` that lists the files
+/// and ends with `transformers`.
+pub(crate) fn write_kustomization(
+    root: &Path,
+    resources: usize,
+    transformers: &str,
+) -> io::Result<()> {
+    write_resources(root, 0, resources, 1)?;
+    let mut text =
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n".to_owned();
+    for file in 0..resources {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {}/{}", directory_name(file), file_name(file));
+    }
+    text.push_str(transformers);
+    fs::write(root.join("kustomization.yaml"), text)
+}
+
 fn write_kptfile(directory: &Path, pipeline: &str) -> io::Result<()> {
     let name = directory.file_name().unwrap_or_default().display();
     let text = format!(
@@ -68,11 +87,19 @@ fn write_kptfile(directory: &Path, pipeline: &str) -> io::Result<()> {
 fn write_resources(root: &Path, first: usize, count: usize, per_file: usize) -> io::Result<()> {
     let numbers: Vec<usize> = (first..first + count).collect();
     for (file, numbers) in numbers.chunks(per_file).enumerate() {
-        let directory = root.join(format!("dir-{}", file / FILES_PER_DIRECTORY));
+        let directory = root.join(directory_name(file));
         fs::create_dir_all(&directory)?;
         let resources: Vec<String> = numbers.iter().copied().map(generate::resource).collect();
-        let path = directory.join(format!("file-{file}.yaml"));
+        let path = directory.join(file_name(file));
         fs::write(path, resources.join("---\n"))?;
     }
     Ok(())
+}
+
+fn directory_name(file: usize) -> String {
+    format!("dir-{}", file / FILES_PER_DIRECTORY)
+}
+
+fn file_name(file: usize) -> String {
+    format!("file-{file}.yaml")
 }

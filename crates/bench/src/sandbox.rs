@@ -106,6 +106,7 @@ impl Measurement<'_> {
             search_path: "".as_ref(),
             stop_signal: StopSignal::Kill,
             sandbox,
+            environment: None,
         };
         let start = Instant::now();
         let finished = run_program(program, &self.input, &RunContext::default())?;

@@ -182,7 +182,6 @@ impl Cluster {
 }
 
 impl Watch {
-    /// The next event.
     pub(super) async fn next(&mut self) -> anyhow::Result<Seen> {
         let next = tokio::time::timeout(PATIENCE, self.seen.recv()).await;
         let next = next.context("nothing happens to any pod")?;

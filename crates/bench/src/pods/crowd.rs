@@ -111,7 +111,6 @@ async fn until_connected(bench: &Bench<'_>) -> anyhow::Result<()> {
     }
 }
 
-/// A simulated pod.
 struct Simulated {
     name: String,
     image: String,

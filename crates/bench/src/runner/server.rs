@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use tokio::runtime::Runtime;
+use tonic::Code;
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -118,14 +119,24 @@ impl Drop for Server {
     }
 }
 
+/// Whether functions can be run. The runner in Go knows only the health of the whole server.
 fn is_serving(runtime: &Runtime, address: SocketAddr) -> bool {
     let asked: anyhow::Result<i32> = runtime.block_on(async {
         let channel = Endpoint::from_shared(format!("http://{address}"))?
             .connect()
             .await?;
-        let request = HealthCheckRequest::default();
-        let answer = HealthClient::new(channel).check(request).await?;
-        Ok(answer.into_inner().status)
+        let mut client = HealthClient::new(channel);
+        let answer = match client.check(of_service(kiln_proto::SERVICE)).await {
+            Err(status) if status.code() == Code::NotFound => client.check(of_service("")).await,
+            answer => answer,
+        };
+        Ok(answer?.into_inner().status)
     });
     asked.is_ok_and(|status| status == ServingStatus::Serving as i32)
+}
+
+fn of_service(service: &str) -> HealthCheckRequest {
+    HealthCheckRequest {
+        service: service.to_owned(),
+    }
 }

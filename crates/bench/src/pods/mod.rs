@@ -104,7 +104,6 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 impl Bench<'_> {
-    /// A runner.
     fn start(&self, more: &[&str]) -> anyhow::Result<Server> {
         let namespace = format!("--pod-namespace={}", self.args.namespace);
         let fixed = [
@@ -125,7 +124,6 @@ impl Bench<'_> {
         }
     }
 
-    /// One call.
     async fn once(&self, client: &Client) -> anyhow::Result<()> {
         self.load(1).calls(client, Duration::ZERO).await.map(drop)
     }

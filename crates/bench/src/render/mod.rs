@@ -1,6 +1,9 @@
 //! `bench render`: kiln and kpt render packages of many sizes in the same run.
 //!
-//! The functions are `cat`, so that the engine is measured and not the functions.
+//! First the functions are `cat`, so that the engine is measured and not the functions; then [`namespace_and_labels`]
+//! compares what users get with the functions of the catalog.
+
+mod namespace_and_labels;
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::chart::{Bar, BarGroup, Chart, MeasuredProgram};
 use crate::child::{Usage, measure};
 use crate::packages::Shape;
 
@@ -36,10 +40,23 @@ pub(crate) struct Args {
     /// The kpt to compare with; without it, only kiln is measured.
     #[arg(long)]
     kpt: Option<PathBuf>,
+    /// A directory with the original set-namespace and set-labels, which kpt runs as programs.
+    #[arg(long)]
+    originals: Option<PathBuf>,
+    /// The kustomize to compare with.
+    #[arg(long)]
+    kustomize: Option<PathBuf>,
+    /// Write a chart of the measured times to this file, as SVG.
+    #[arg(long)]
+    chart: Option<PathBuf>,
 }
+
+/// The size of the packages in the chart.
+const CHARTED: usize = 1_000;
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let kpt = args.kpt.as_deref();
+    let mut groups = vec![namespace_and_labels::compare(args, out)?];
     let flat = |per_file| {
         move |resources| Shape::Flat {
             resources,
@@ -61,18 +78,57 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         subpackages: SUBPACKAGES,
     };
     for shape in shapes.into_iter().flatten().chain([tree]) {
-        let ratio = compare(shape, &args.kiln, kpt, out)?;
-        if matches!(shape, Shape::Flat { resources, .. } if resources >= COUNTED_FROM) {
-            counted.extend(ratio);
+        let bars = compare(shape, &args.kiln, kpt, out)?;
+        if matches!(shape, Shape::Flat { resources, .. } if resources >= COUNTED_FROM)
+            && let [ours, theirs] = bars.as_slice()
+        {
+            counted.push(theirs.seconds / ours.seconds);
         }
+        let heading = match shape {
+            Shape::Flat {
+                resources: CHARTED,
+                per_file: 1,
+            } => format!("{CHARTED} files, two calls of cat"),
+            Shape::Tree { subpackages } => {
+                format!("{subpackages} sub-packages of 10 resources, two calls of cat in each")
+            }
+            Shape::Flat { .. } => continue,
+        };
+        groups.push(BarGroup { heading, bars });
     }
     for shape in LARGE.map(flat(LARGE_PER_FILE)) {
         let ours = render(shape, CATS, &args.kiln, 1)?;
         write_row("kiln", shape, ours, "", out)?;
     }
-    write_startup("kiln", &args.kiln, "--version", out)?;
+    let mut bars = vec![startup(
+        MeasuredProgram::Kiln,
+        &args.kiln,
+        "--version",
+        out,
+    )?];
     if let Some(kpt) = kpt {
-        write_startup("kpt", kpt, "version", out)?;
+        bars.push(startup(MeasuredProgram::Kpt, kpt, "version", out)?);
+    }
+    if let Some(kustomize) = &args.kustomize {
+        bars.push(startup(
+            MeasuredProgram::Kustomize,
+            kustomize,
+            "version",
+            out,
+        )?);
+    }
+    groups.push(BarGroup {
+        heading: "start".to_owned(),
+        bars,
+    });
+    if let Some(path) = &args.chart {
+        let chart = Chart {
+            title: "Time to render, less is better".to_owned(),
+            note: format!("bench/run render: best of {ROUNDS} runs"),
+            groups,
+        };
+        fs::write(path, chart.to_svg())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     match geometric_mean(&counted) {
         Some(ratio) => writeln!(out, "ratio={ratio:.2}")?,
@@ -81,17 +137,18 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures both programs on one package and returns kpt's time divided by kiln's.
+/// Measures both programs on one package and returns the times of kiln and of kpt.
 fn compare(
     shape: Shape,
     kiln: &Path,
     kpt: Option<&Path>,
     out: &mut dyn Write,
-) -> anyhow::Result<Option<f64>> {
+) -> anyhow::Result<Vec<Bar>> {
     let ours = render(shape, CATS, kiln, ROUNDS)?;
     write_row("kiln", shape, ours, "", out)?;
+    let mut bars = vec![ours.bar(MeasuredProgram::Kiln)];
     let Some(kpt) = kpt else {
-        return Ok(None);
+        return Ok(bars);
     };
     let rounds = if shape.resources() >= KPT_ONCE_FROM {
         1
@@ -101,7 +158,8 @@ fn compare(
     let theirs = render(shape, CATS, kpt, rounds)?;
     let ratio = theirs.wall / ours.wall;
     write_row("kpt", shape, theirs, &format!("{ratio:.2}"), out)?;
-    Ok(Some(ratio))
+    bars.push(theirs.bar(MeasuredProgram::Kpt));
+    Ok(bars)
 }
 
 /// The fastest of some renders, each of a fresh package.
@@ -132,12 +190,13 @@ pub(crate) fn render(
 }
 
 /// The start-up time: print the version.
-fn write_startup(
-    name: &str,
+fn startup(
+    measured: MeasuredProgram,
     program: &Path,
     question: &str,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Bar> {
+    let name = measured.name();
     let command = [program.into(), OsString::from(question)];
     let usage = best(STARTUP_ROUNDS, || measure(&command))?;
     writeln!(
@@ -146,7 +205,7 @@ fn write_startup(
         usage.wall * 1e3,
         usage.peak as f64 / 1e6
     )?;
-    Ok(())
+    Ok(usage.bar(measured))
 }
 
 /// The fastest of some rounds.

@@ -3,7 +3,8 @@
 //! The client is the same for both, in this process. For the comparison, kiln's runner runs programs without a sandbox too;
 //! the sandbox has its own rows.
 //!
-//! With `--before`, native functions of two builds of kiln's runner are compared instead.
+//! With `--before`, native functions of two builds of kiln's runner are compared instead, and with `--status-page` native functions
+//! of one build without and with its status page.
 
 mod compare;
 pub(crate) mod load;
@@ -32,6 +33,8 @@ const PROGRAM: &str = "bench/set-namespace";
 const CONFIG: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {namespace: prod}";
 const BARE_ROUNDS: u32 = 500;
+/// Programs without a sandbox.
+const OPEN: &str = "--exec-sandbox=off";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -41,6 +44,9 @@ pub(crate) struct Args {
     /// Another build of the function runner: only native functions of both are measured, alternately.
     #[arg(long)]
     before: Option<PathBuf>,
+    /// Measure only native functions, alternately without and with the status page.
+    #[arg(long, conflicts_with = "before")]
+    status_page: bool,
     /// The runner in Go to compare with; without it, only kiln's is measured.
     #[arg(long)]
     peer: Option<PathBuf>,
@@ -72,8 +78,18 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         "server", "function", "resources", "clients", "calls/s", "p50 ms", "p99 ms", "CPU ms"
     )?;
     if let Some(before) = &args.before {
-        let before = ours(before, &functions, &config, "off")?;
-        let after = ours(&args.runner, &functions, &config, "off")?;
+        let before = ours(before, &functions, &config, &[OPEN])?;
+        let after = ours(&args.runner, &functions, &config, &[OPEN])?;
+        return compare::compare(&before, &after, out);
+    }
+    if args.status_page {
+        let status_page = [
+            OPEN,
+            "--status-address=127.0.0.1:0",
+            "--status-show-messages",
+        ];
+        let before = ours(&args.runner, &functions, &config, &[OPEN])?;
+        let after = ours(&args.runner, &functions, &config, &status_page)?;
         return compare::compare(&before, &after, out);
     }
     let mut table = Table {
@@ -81,9 +97,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         has_program: args.program.is_some(),
         counted: Vec::new(),
     };
-    let open = ours(&args.runner, &functions, &config, "off")?;
+    let open = ours(&args.runner, &functions, &config, &[OPEN])?;
     table.measure("kiln", &open, &[NATIVE, CAT, PROGRAM])?;
-    let strict = ours(&args.runner, &functions, &config, "strict")?;
+    let strict = ours(
+        &args.runner,
+        &functions,
+        &config,
+        &["--exec-sandbox=strict"],
+    )?;
     table.measure("kiln, strict sandbox", &strict, &[CAT])?;
     let peer = args.peer.as_ref().map(|peer| {
         let functions = functions.to_string_lossy();
@@ -186,20 +207,17 @@ fn write_row(
     Ok(())
 }
 
-fn ours(runner: &Path, functions: &Path, config: &Path, sandbox: &str) -> anyhow::Result<Server> {
+fn ours(runner: &Path, functions: &Path, config: &Path, flags: &[&str]) -> anyhow::Result<Server> {
     let (functions, config) = (functions.to_string_lossy(), config.to_string_lossy());
-    Server::start(
-        runner,
-        &[
-            "--functions",
-            &functions,
-            "--config",
-            &config,
-            "--disable-runtimes=pod",
-            "--log-level=0",
-            &format!("--exec-sandbox={sandbox}"),
-        ],
-    )
+    let own = [
+        "--functions",
+        &functions,
+        "--config",
+        &config,
+        "--disable-runtimes=pod",
+        "--log-level=0",
+    ];
+    Server::start(runner, &[&own, flags].concat())
 }
 
 fn list(resources: usize) -> String {
