@@ -21,7 +21,6 @@ const MISSING_INPUTS: &str = concat!(
     "/../../conformance/missing-inputs.yaml"
 );
 
-/// One golden case.
 #[derive(Debug)]
 pub(super) struct Case {
     /// The directory of the tree that the case belongs to, and the case's path in it.

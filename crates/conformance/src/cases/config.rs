@@ -9,7 +9,6 @@ use kiln_yaml::{Document, NodeRef};
 
 use super::case::read_yaml;
 
-/// A case's configuration.
 #[derive(Debug)]
 pub(super) struct Config {
     /// `render`, `eval`, or for recorded cases their verb.
@@ -32,7 +31,6 @@ pub(super) struct Config {
 /// A flag of the command line under test.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Flag {
-    /// As it is.
     Plain(String),
     /// A flag and a path relative to `.expected`.
     Path(&'static str, String),

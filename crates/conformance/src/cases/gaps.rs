@@ -26,7 +26,7 @@ struct Entry {
 
 /// The entry of a case.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct KnownGap<'a> {
     kind: &'static str,
     reason: &'a str,
 }
@@ -47,16 +47,16 @@ impl Gaps {
     }
 
     /// The entry of a case, if any. Gaps apply only to kiln.
-    pub(super) fn listed(&self, case: &Case, subject: &Subject) -> Option<Listed<'_>> {
+    pub(super) fn listed(&self, case: &Case, subject: &Subject) -> Option<KnownGap<'_>> {
         let find = |entries: &'_ [Entry]| entries.iter().position(|entry| entry.is_about(case));
         if let Some(entry) = find(&self.stale).and_then(|at| self.stale.get(at)) {
-            return Some(Listed {
+            return Some(KnownGap {
                 kind: "stale",
                 reason: &entry.reason,
             });
         }
         let entry = find(&self.gaps).and_then(|at| self.gaps.get(at))?;
-        subject.is_kiln().then_some(Listed {
+        subject.is_kiln().then_some(KnownGap {
             kind: "known gap",
             reason: &entry.reason,
         })
@@ -82,7 +82,7 @@ fn entry(node: NodeRef<'_>) -> Result<Entry> {
     })
 }
 
-impl Listed<'_> {
+impl KnownGap<'_> {
     /// The problem if a listed case passes.
     pub(super) fn no_longer(&self) -> Problem {
         Problem::plain(
@@ -92,7 +92,7 @@ impl Listed<'_> {
     }
 }
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for KnownGap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.reason)
     }

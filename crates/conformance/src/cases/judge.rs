@@ -47,7 +47,6 @@ pub(crate) enum About {
 
 #[derive(Debug)]
 enum Detail {
-    /// A sentence.
     Plain(String),
     /// A text that differs.
     Text {
@@ -139,6 +138,10 @@ fn judge_once(case: &Case, subject: &Subject) -> Result<Verdict> {
         world.prepare(script)?;
     }
     let outcome = world.run(case)?;
+    let outcome = match subject.mode {
+        Mode::Default => default_mode::with_code_of_kpt(outcome),
+        Mode::Recorded => outcome,
+    };
     let mut problems = compare::ending(case, &outcome);
     match (subject.mode, case.generation) {
         (Mode::Default, _) => problems.extend(default_mode::compare(case, &world, &outcome)?),

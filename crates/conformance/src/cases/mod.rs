@@ -14,6 +14,7 @@ mod engine;
 mod gaps;
 mod judge;
 pub(crate) mod packed;
+mod pkg_cases;
 pub(crate) mod process;
 pub(crate) mod values;
 mod world;
@@ -30,8 +31,9 @@ use regex::Regex;
 
 use better::Better;
 use case::Case;
-use gaps::{Gaps, Listed};
+use gaps::{Gaps, KnownGap};
 use judge::{Verdict, judge};
+use pkg_cases::PkgCases;
 use world::Subject;
 
 /// The list of known gaps, from the root of the repository.
@@ -72,6 +74,9 @@ pub(crate) struct Args {
     /// original changes; deliberate differences are listed in conformance/better-than-kpt.yaml.
     #[arg(long)]
     default_mode: bool,
+    /// Record the cases of `kpt pkg` again with the program, and write their files.
+    #[arg(long, requires = "bin")]
+    record: bool,
     /// Print complete diffs, and passed and skipped cases by name.
     #[arg(short, long)]
     verbose: bool,
@@ -83,6 +88,13 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally>
         Some(bin) => bin.clone(),
         None => engine::build_kiln()?,
     };
+    if args.record {
+        for tree in &args.trees {
+            let cases =
+                PkgCases::read(tree)?.context("only cases of `kpt pkg` are recorded here")?;
+            cases.record(&bin, tree)?;
+        }
+    }
     let suite = Suite {
         bin: &bin,
         fake_docker: args.fake_docker.as_deref(),
@@ -104,7 +116,6 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally>
 /// The requirements for the program under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Exactly as recorded.
     Recorded,
     /// The same resources and exit code with no more lines changed: kiln's default mode.
     Default,
@@ -143,8 +154,19 @@ impl Suite<'_> {
     pub fn run(&self, trees: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<CaseTally> {
         let mut cases = Vec::new();
         let mut unpacked = Vec::new();
+        let mut tally = CaseTally::default();
+        let mut is_pkg = false;
         for tree in trees {
             let cannot_read = || format!("cannot read the cases of {}", tree.display());
+            let pkg = match tree.is_file() {
+                true => PkgCases::read(tree).with_context(cannot_read)?,
+                false => None,
+            };
+            if let Some(pkg) = pkg {
+                is_pkg = true;
+                tally.add(pkg.run(self.bin, self.only, out)?);
+                continue;
+            }
             let found = if tree.is_file() {
                 let directory = packed::unpack(tree).with_context(cannot_read)?;
                 let found = case::find(directory.path());
@@ -159,12 +181,14 @@ impl Suite<'_> {
             cases.retain(|case| only.is_match(&case.name));
         }
         if cases.is_empty() {
+            if is_pkg {
+                return Ok(tally);
+            }
             bail!("no case to run");
         }
         let gaps = Gaps::read(Path::new(KNOWN_GAPS))?;
         let better = Better::read(Path::new(BETTER))?;
         let subject = Subject::new(self)?;
-        let mut tally = CaseTally::default();
         for (case, verdict) in cases.iter().zip(self.judge_all(&cases, &subject)) {
             let listed = gaps.listed(case, &subject);
             let mut verdict = verdict?;
@@ -239,6 +263,12 @@ pub struct CaseTally {
 }
 
 impl CaseTally {
+    fn add(&mut self, other: CaseTally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
     fn count(&mut self, verdict: &Verdict) {
         match verdict {
             Verdict::Passed => self.passed += 1,
@@ -260,7 +290,7 @@ impl fmt::Display for CaseTally {
 }
 
 /// The verdict for a case that may be listed as failing.
-fn after_gaps(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
+fn after_gaps(verdict: Verdict, listed: Option<KnownGap<'_>>) -> Verdict {
     match (verdict, listed) {
         (Verdict::Failed(_), Some(listed)) => Verdict::Skipped(listed.to_string()),
         (Verdict::Passed, Some(listed)) => Verdict::Failed(vec![listed.no_longer()]),
@@ -269,7 +299,7 @@ fn after_gaps(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
 }
 
 /// The same if only values count: a listed case may pass.
-fn after_gaps_by_value(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
+fn after_gaps_by_value(verdict: Verdict, listed: Option<KnownGap<'_>>) -> Verdict {
     match verdict {
         Verdict::Passed => Verdict::Passed,
         verdict => after_gaps(verdict, listed),

@@ -59,7 +59,6 @@ pub(super) struct World {
     /// The directory of copies and results; it is removed from messages.
     top: PathBuf,
     copy: PathBuf,
-    /// kiln's compatibility mode.
     compat: &'static str,
 }
 

@@ -166,7 +166,6 @@ const HEADERS: &[&str] = &[
     "|", ">", "|-", ">-", "|+", ">+", "|1", "|2", ">2", "|2-", ">1+", "| # c", "> # c", "|9",
 ];
 
-/// Mutates given inputs.
 pub(super) struct Mutator {
     seeds: Vec<Vec<u8>>,
 }

@@ -19,7 +19,6 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Starts the program for these kinds.
     pub(super) fn start(program: &Path, kinds: &[Kind]) -> anyhow::Result<Oracle> {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
         let mut child = Command::new(program)

@@ -34,7 +34,6 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// One of `choices`.
     pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }

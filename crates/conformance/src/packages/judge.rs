@@ -14,7 +14,7 @@ use crate::report;
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Check {
+pub(super) enum PackageCheck {
     /// Whether rendering succeeds, in kpt's mode.
     CompatExit,
     /// All files to the byte, in kpt's mode.
@@ -31,16 +31,16 @@ pub(super) enum Check {
     Idempotence,
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for PackageCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Check::CompatExit => "compat-exit",
-            Check::CompatBytes => "compat-bytes",
-            Check::Exit => "exit",
-            Check::Values => "values",
-            Check::Comments => "comments",
-            Check::Lines => "lines",
-            Check::Idempotence => "idempotence",
+            PackageCheck::CompatExit => "compat-exit",
+            PackageCheck::CompatBytes => "compat-bytes",
+            PackageCheck::Exit => "exit",
+            PackageCheck::Values => "values",
+            PackageCheck::Comments => "comments",
+            PackageCheck::Lines => "lines",
+            PackageCheck::Idempotence => "idempotence",
         })
     }
 }
@@ -48,7 +48,7 @@ impl fmt::Display for Check {
 /// What differs.
 #[derive(Debug)]
 pub(super) struct Difference {
-    pub(super) check: Check,
+    pub(super) check: PackageCheck,
     pub(super) text: String,
 }
 
@@ -63,19 +63,23 @@ pub(super) fn judge(package: &Package, peers: &Peers) -> Result<Vec<Difference>>
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
-    all.extend(exit(Check::CompatExit, kpt, compat));
+    all.extend(exit(PackageCheck::CompatExit, kpt, compat));
     if kpt.is_success && compat.is_success {
-        all.extend(files(Check::CompatBytes, kpt, compat, |_, a, b| a == b));
+        all.extend(files(PackageCheck::CompatBytes, kpt, compat, |_, a, b| {
+            a == b
+        }));
     }
-    all.extend(exit(Check::Exit, kpt, kiln));
+    all.extend(exit(PackageCheck::Exit, kpt, kiln));
     if kpt.is_success && kiln.is_success {
         // Of a key that is there twice kpt writes the first value twice; kiln keeps both.
         if !package.files.values().any(|text| has_repeated_key(text)) {
-            all.extend(files(Check::Values, kpt, kiln, is_same));
+            all.extend(files(PackageCheck::Values, kpt, kiln, is_same));
             all.extend(comments(&package.files, &kpt.files, &kiln.files));
             all.extend(lines(&package.files, &kpt.files, &kiln.files));
         }
-        let moved = files(Check::Idempotence, kiln, kiln_again, |_, a, b| a == b);
+        let moved = files(PackageCheck::Idempotence, kiln, kiln_again, |_, a, b| {
+            a == b
+        });
         if let Some(moved) = moved
             && comes_to_rest(package, peers)?
         {
@@ -93,10 +97,10 @@ fn comes_to_rest(package: &Package, peers: &Peers) -> Result<bool> {
         return Ok(true);
     };
     let is_same = |_: &str, a: &str, b: &str| values::are_same(a, b);
-    Ok(files(Check::Values, first, second, is_same).is_none())
+    Ok(files(PackageCheck::Values, first, second, is_same).is_none())
 }
 
-fn exit(check: Check, kpt: &Rendered, kiln: &Rendered) -> Option<Difference> {
+fn exit(check: PackageCheck, kpt: &Rendered, kiln: &Rendered) -> Option<Difference> {
     (kpt.is_success != kiln.is_success).then(|| Difference {
         check,
         text: format!(
@@ -133,7 +137,7 @@ fn success(rendered: &Rendered) -> &'static str {
 
 /// The first file that differs.
 fn files(
-    check: Check,
+    check: PackageCheck,
     wanted: &Rendered,
     got: &Rendered,
     is_same: impl Fn(&str, &str, &str) -> bool,
@@ -178,7 +182,7 @@ pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Diffe
         ))
     });
     wrong.map(|text| Difference {
-        check: Check::Comments,
+        check: PackageCheck::Comments,
         text,
     })
 }
@@ -239,7 +243,7 @@ fn lines(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
             })
             .collect();
         Difference {
-            check: Check::Lines,
+            check: PackageCheck::Lines,
             text: format!("kiln changes {with_kiln} lines, kpt {with_kpt}; kiln:\n{diffs}"),
         }
     })

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::judge::{Check, Difference, judge};
+use super::judge::{Difference, PackageCheck, judge};
 use super::known::Known;
 use super::package::Package;
 use super::peers::Peers;
@@ -10,7 +10,7 @@ use super::peers::Peers;
 /// The smallest package that was found in so many tries, and how it differs. Each try renders four times.
 pub(super) fn shrink(
     package: &Package,
-    check: Check,
+    check: PackageCheck,
     max_tries: usize,
     peers: &Peers,
     known: &Known,

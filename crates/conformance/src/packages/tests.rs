@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::functions::{NAMES, OriginalFunction, RandomStep};
 use super::generate::Generator;
-use super::judge::{Check, Difference, comments, has_repeated_key};
+use super::judge::{Difference, PackageCheck, comments, has_repeated_key};
 use super::known::Known;
 use super::package::Package;
 use super::shrink::cut_down;
@@ -128,12 +128,12 @@ fn known_differences_have_a_reason() {
         check,
         text: text.to_owned(),
     };
-    let moved = difference(Check::Lines, "it moved to b.yaml");
+    let moved = difference(PackageCheck::Lines, "it moved to b.yaml");
     assert_eq!(known.reason(&package, &moved), Some("because"));
-    let other = difference(Check::Lines, "it stays");
+    let other = difference(PackageCheck::Lines, "it stays");
     assert_eq!(known.reason(&package, &other), None);
     assert_eq!(
-        known.reason(&package, &difference(Check::Values, "moved to b")),
+        known.reason(&package, &difference(PackageCheck::Values, "moved to b")),
         None
     );
     package.pipeline.clear();
