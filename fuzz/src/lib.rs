@@ -2,18 +2,22 @@
 
 pub mod bounded;
 mod grpc;
+mod layer_unpack;
 mod native;
 mod oci;
 mod rego;
 mod starlark;
 mod value;
+mod wasm;
 mod worker;
 
 pub use grpc::grpc_request;
+pub use layer_unpack::layer_unpack;
 pub use native::native;
 pub use oci::{oci_layer, oci_manifest};
 pub use rego::rego;
 pub use starlark::starlark;
+pub use wasm::wasm;
 pub use worker::worker_frames;
 
 use kiln_krm::kptfile::Kptfile;

@@ -182,6 +182,7 @@ impl Runner for Echo {
             output: Output::Wire(input.wire().to_owned().into()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 
