@@ -10,7 +10,10 @@ use kiln_oci::{ImageSpec, LayerBuilder, Platform, RunConfig};
 
 /// The user of Porch's images.
 const USER: u64 = 10001;
+/// The user of Argo CD's images, to which the sockets of plugins belong.
+const ARGOCD_USER: u64 = 999;
 const HOME: &str = "/home/nonroot";
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A program that goes into images.
@@ -20,6 +23,8 @@ pub enum ImageProgram {
     Wrapper,
     /// `function-runner`, which is also every built-in function.
     Runner,
+    /// The command line.
+    Kiln,
     /// The functions that tests use.
     TestFunction,
 }
@@ -28,7 +33,6 @@ pub enum ImageProgram {
 pub struct Ingredients {
     /// The platform of the programs.
     pub platform: Platform,
-    /// The programs.
     pub programs: BTreeMap<ImageProgram, Vec<u8>>,
     /// The names of the built-in functions.
     pub functions: Vec<String>,
@@ -48,7 +52,8 @@ pub struct Recipe {
 enum ImageKind {
     Runner,
     Wrapper,
-    /// A built-in function.
+    /// The sidecar of Argo CD's repository server. Argo CD mounts the entrypoint.
+    ArgoCdPlugin,
     Native(&'static str),
     /// The program for tests, with these arguments.
     Test(&'static [&'static str]),
@@ -60,6 +65,7 @@ enum ImageKind {
 pub const RECIPES: &[Recipe] = &[
     recipe("function-runner", ImageKind::Runner),
     recipe("wrapper-server", ImageKind::Wrapper),
+    recipe("kiln-argocd", ImageKind::ArgoCdPlugin),
     recipe("test-echo", ImageKind::Test(&["echo"])),
     recipe("test-slow", ImageKind::Test(&["slow", "1000"])),
     recipe("test-hang", ImageKind::Test(&["hang"])),
@@ -83,11 +89,11 @@ impl Recipe {
                 &[ImageProgram::Runner, ImageProgram::Wrapper]
             }
             ImageKind::Wrapper => &[ImageProgram::Wrapper],
+            ImageKind::ArgoCdPlugin => &[ImageProgram::Kiln],
             ImageKind::Test(_) | ImageKind::NoEntrypoint => &[ImageProgram::TestFunction],
         }
     }
 
-    /// The image.
     pub fn make(&self, ingredients: &Ingredients) -> Result<ImageSpec> {
         let at_home = |path: &str| format!("{HOME}/{path}");
         let (entrypoint, arguments, working_dir): (_, &[&str], _) = match self.kind {
@@ -95,21 +101,27 @@ impl Recipe {
             ImageKind::Wrapper => (Some(at_home("wrapper-server/wrapper-server")), &[], HOME),
             ImageKind::Native(name) => (Some(at_home(&format!("functions/{name}"))), &[], "/"),
             ImageKind::Test(arguments) => (Some("/function".to_owned()), arguments, "/"),
-            ImageKind::NoEntrypoint => (None, &[], "/"),
+            ImageKind::NoEntrypoint | ImageKind::ArgoCdPlugin => (None, &[], "/"),
         };
         let layers = match self.kind {
             ImageKind::Runner | ImageKind::Native(_) => vec![base()?, runner_layer(ingredients)?],
             ImageKind::Wrapper => vec![base()?, wrapper_layer(ingredients)?],
+            ImageKind::ArgoCdPlugin => vec![base()?, plugin_layer(ingredients)?],
             ImageKind::Test(_) | ImageKind::NoEntrypoint => vec![function_layer(ingredients)?],
+        };
+        let user = match self.kind {
+            ImageKind::ArgoCdPlugin => ARGOCD_USER,
+            _ => USER,
         };
         Ok(ImageSpec {
             platform: ingredients.platform.clone(),
             run: RunConfig {
-                user: format!("{USER}:{USER}"),
+                user: format!("{user}:{user}"),
                 env: vec![PATH.to_owned()],
                 entrypoint: entrypoint.into_iter().collect(),
                 cmd: arguments.iter().map(|text| (*text).to_owned()).collect(),
                 working_dir: working_dir.to_owned(),
+                ..RunConfig::default()
             },
             layers,
         })
@@ -134,9 +146,10 @@ fn base() -> Result<Bytes> {
     let passwd = format!(
         "root:x:0:0:root:/root:/sbin/nologin\n\
          nobody:x:65534:65534:nobody:/:/sbin/nologin\n\
-         nonroot:x:{USER}:{USER}:nonroot:{HOME}:/sbin/nologin\n"
+         nonroot:x:{USER}:{USER}:nonroot:{HOME}:/sbin/nologin\n\
+         argocd:x:{ARGOCD_USER}:{ARGOCD_USER}:argocd:/tmp:/sbin/nologin\n"
     );
-    let group = format!("root:x:0:\nnobody:x:65534:\nnonroot:x:{USER}:\n");
+    let group = format!("root:x:0:\nnobody:x:65534:\nnonroot:x:{USER}:\nargocd:x:{ARGOCD_USER}:\n");
     let layer = LayerBuilder::default()
         .directory("/tmp", 0o1777)?
         .file("/etc/passwd", 0o644, passwd.as_bytes())?
@@ -162,7 +175,7 @@ fn runner_layer(ingredients: &Ingredients) -> Result<Bytes> {
         layer = layer.link(&format!("{HOME}/functions/{name}"), "../server")?;
     }
     if let Some(certificates) = &ingredients.certificates {
-        layer = layer.file("/etc/ssl/certs/ca-certificates.crt", 0o444, certificates)?;
+        layer = layer.file(CERTIFICATES, 0o444, certificates)?;
     }
     Ok(layer.finish()?)
 }
@@ -175,6 +188,18 @@ fn wrapper_layer(ingredients: &Ingredients) -> Result<Bytes> {
         .file(&program, 0o555, ingredients.program(ImageProgram::Wrapper)?)?
         .link(&format!("{directory}/grpc-health-probe"), "wrapper-server")?
         .link("/bin/cp", &program)?;
+    Ok(layer.finish()?)
+}
+
+/// kiln on the PATH, and as `docker` in a directory that is not on it, for plugins that run kustomize.
+fn plugin_layer(ingredients: &Ingredients) -> Result<Bytes> {
+    let program = "/usr/local/bin/kiln";
+    let mut layer = LayerBuilder::default()
+        .file(program, 0o555, ingredients.program(ImageProgram::Kiln)?)?
+        .link("/usr/local/lib/kiln/engine/docker", program)?;
+    if let Some(certificates) = &ingredients.certificates {
+        layer = layer.file(CERTIFICATES, 0o444, certificates)?;
+    }
     Ok(layer.finish()?)
 }
 

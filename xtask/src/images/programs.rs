@@ -10,7 +10,6 @@ use super::content::ImageProgram;
 
 const STATIC: &str = "-C target-feature=+crt-static";
 
-/// Builds a program and returns its path.
 pub(super) fn build(
     program: ImageProgram,
     root: &Path,
@@ -22,7 +21,8 @@ pub(super) fn build(
     fs::create_dir_all(&directory)?;
     match program {
         ImageProgram::Wrapper => wrapper(root, &directory, profile),
-        ImageProgram::Runner => runner(root, &directory, profile),
+        ImageProgram::Runner => with_cargo("function-runner", root, &directory, profile),
+        ImageProgram::Kiln => with_cargo("kiln", root, &directory, profile),
         ImageProgram::TestFunction => function(root, &directory),
     }
 }
@@ -44,11 +44,15 @@ fn wrapper(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path.trim()))
 }
 
-/// Not together with the wrapper: cargo would enable features of the runner there.
-fn runner(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
+/// Not together with the wrapper: cargo would enable features of the program there.
+fn with_cargo(package: &str, root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     let host = host()?;
     let mut command = Command::new("cargo");
-    command.args(["build", "--locked", "--quiet", "-p", "function-runner"]);
+    command.args(["build", "--locked", "--quiet", "-p", package]);
+    // Images for tests do without the compiler of WebAssembly, which takes minutes to build.
+    if (package, profile) == ("function-runner", "dev") {
+        command.args(["--no-default-features", "--features=pods"]);
+    }
     command.args(["--profile", profile, "--target", &host, "--target-dir"]);
     command.arg(directory);
     command.env("RUSTFLAGS", STATIC);
@@ -58,7 +62,7 @@ fn runner(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
         "dev" => "debug",
         other => other,
     };
-    Ok(directory.join(host).join(built).join("function-runner"))
+    Ok(directory.join(host).join(built).join(package))
 }
 
 /// A single file, so rustc is enough.

@@ -17,6 +17,7 @@ fn ingredients() -> Ingredients {
         programs: BTreeMap::from([
             program(ImageProgram::Wrapper, "wrapper"),
             program(ImageProgram::Runner, "runner"),
+            program(ImageProgram::Kiln, "kiln"),
             program(ImageProgram::TestFunction, "function"),
         ]),
         functions: vec!["set-labels".to_owned(), "set-namespace".to_owned()],
@@ -58,6 +59,17 @@ fn holds(spec: &ImageSpec, path: &str, content: &str) {
         Some(content),
         "{path}"
     );
+}
+
+#[test]
+fn the_plugin_of_argo_cd_has_kiln_on_the_path() {
+    let plugin = image("kiln-argocd");
+    assert_eq!(plugin.run.entrypoint, [] as [&str; 0]);
+    assert_eq!(plugin.run.user, "999:999");
+    holds(&plugin, "usr/local/bin/kiln", "kiln");
+    let link = "usr/local/lib/kiln/engine/docker";
+    holds(&plugin, link, "-> /usr/local/bin/kiln");
+    holds(&plugin, "etc/ssl/certs/ca-certificates.crt", "certificates");
 }
 
 #[test]
@@ -167,11 +179,9 @@ fn others_can_read_the_archives() {
         assert!(manifest.contains("application/vnd.oci.image.manifest.v1+json"));
         assert!(manifest.contains("application/vnd.oci.image.layer.v1.tar+gzip"));
         let config = skopeo(&["inspect", "--config", &archive]).unwrap();
-        for line in [
-            "\"User\": \"10001:10001\"",
-            "\"WorkingDir\": \"/",
-            "\"PATH=",
-        ] {
+        let user = recipe.make(&ingredients()).unwrap().run.user;
+        let user = format!("\"User\": \"{user}\"");
+        for line in [user.as_str(), "\"WorkingDir\": \"/", "\"PATH="] {
             assert!(config.contains(line), "{}: {config}", recipe.name);
         }
         // A copy unpacks layers and compares them with the config.

@@ -15,6 +15,7 @@ pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
         if path.ends_with(".rs") {
             check_file(path, text, violations);
             check_declared(path, tree, violations);
+            check_module_style(path, tree, violations);
         }
     }
 }
@@ -34,6 +35,15 @@ fn check_file(path: &str, text: &str, violations: &mut Vec<Violation>) {
     }
 }
 
+/// A module with modules of its own is `name/mod.rs`, never `name.rs` beside `name/`.
+fn check_module_style(path: &str, tree: &Tree, violations: &mut Vec<Violation>) {
+    let directory = path.strip_suffix(".rs").unwrap_or(path);
+    if tree.sources(directory).next().is_some() {
+        let message = format!("move it to {directory}/mod.rs, where its modules are");
+        violations.push(Violation::file(path, message));
+    }
+}
+
 /// A test file that no module declares never runs.
 fn check_declared(path: &str, tree: &Tree, violations: &mut Vec<Violation>) {
     let in_tests = path.contains("/tests/it/") && !path.ends_with("/tests/it/main.rs");
@@ -44,7 +54,6 @@ fn check_declared(path: &str, tree: &Tree, violations: &mut Vec<Violation>) {
         return;
     };
     let owners = [
-        format!("{directory}.rs"),
         format!("{directory}/mod.rs"),
         format!("{directory}/lib.rs"),
         format!("{directory}/main.rs"),
@@ -102,10 +111,11 @@ pub(super) fn is_test_code(path: &str) -> bool {
 
 fn is_table_or_generated(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let first_lines = text.lines().take(3);
-    name.contains("table")
-        || path.contains("/generated/")
-        || first_lines
-            .into_iter()
-            .any(|line| line.contains("@generated"))
+    name.contains("table") || is_generated(path, text)
+}
+
+/// Whether a program wrote a file.
+pub(super) fn is_generated(path: &str, text: &str) -> bool {
+    let mut first_lines = text.lines().take(3);
+    path.contains("/generated/") || first_lines.any(|line| line.contains("@generated"))
 }

@@ -27,9 +27,12 @@ const LAYERS: &[(&str, Layer)] = &[
     ("kiln-yaml", Layer::Pure),
     ("kiln-krm", Layer::Pure),
     ("kiln-starlark", Layer::Pure),
+    ("kiln-signature", Layer::Pure),
     ("kiln-runtime", Layer::Port),
     ("kiln-package", Layer::Port),
     ("kiln-oci", Layer::Port),
+    ("kiln-store", Layer::Port),
+    ("kiln-policy", Layer::Port),
     ("kiln-tls", Layer::Port),
     ("kiln-sandbox", Layer::Port),
     ("kiln-proto", Layer::Port),
@@ -38,12 +41,14 @@ const LAYERS: &[(&str, Layer)] = &[
     ("kiln-pods", Layer::Evaluator),
     ("kiln-remote", Layer::Evaluator),
     ("kiln-container", Layer::Evaluator),
+    ("kiln-image", Layer::Evaluator),
     ("kiln-wasm", Layer::Evaluator),
     ("kiln-render", Layer::Service),
     ("kiln-task", Layer::Service),
     ("kiln-server", Layer::Service),
     ("kiln-telemetry", Layer::Service),
     ("kiln-evaluators", Layer::Service),
+    ("kiln-pages", Layer::Service),
     ("kiln", Layer::Program),
     ("function-runner", Layer::Program),
     ("wrapper-server", Layer::Program),
@@ -60,6 +65,11 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-starlark", "kiln-go"),
     // The crate that starts processes also confines them.
     ("kiln-runtime", "kiln-sandbox"),
+    // The store pulls images.
+    ("kiln-store", "kiln-oci"),
+    // Rules are for images, and decide about functions.
+    ("kiln-policy", "kiln-oci"),
+    ("kiln-policy", "kiln-runtime"),
     // One place builds the TLS configurations of clients.
     ("kiln-oci", "kiln-tls"),
     ("kiln-task", "kiln-render"),
@@ -200,7 +210,6 @@ fn layer_of(name: &str) -> Option<Layer> {
     entry.map(|(_, layer)| *layer)
 }
 
-/// Checks a crate's dependencies.
 pub(super) fn check_dependencies(
     crate_: &Crate,
     members: &[Crate],

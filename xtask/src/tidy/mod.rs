@@ -4,6 +4,7 @@
 //! small tree. Only [`Tree::read`] reads the disk.
 
 mod code;
+mod docs;
 mod files;
 mod layers;
 mod manifests;
@@ -68,6 +69,7 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
         manifests::check(crate_, tree, &mut violations);
     }
     manifests::check_lock(tree, &mut violations);
+    docs::check(tree, &mut violations);
     files::check(tree, &mut violations);
     names::check(tree, &mut violations);
     words::check(tree, &mut violations);

@@ -388,7 +388,7 @@ fn name_of_too_many_types() {
         ],
         &[wanted],
     );
-    let two = ["struct Lamp;", "pub trait Lamp {}"];
+    let two = ["struct Lamp;", "pub(crate) trait Lamp {}"];
     check_files(&two, &[]);
     for harmless in [
         "// struct Lamp;",
@@ -403,6 +403,49 @@ fn name_of_too_many_types() {
         &[wanted],
     );
     check_files(&["struct Args;", "struct Args;", "struct Args;"], &[]);
+}
+
+#[test]
+fn public_items_without_a_comment() {
+    let source = "//! x
+/// A type.
+#[derive(
+    Clone, Debug
+)]
+pub struct Documented {
+    pub field: [u8; 2],
+}
+// Not a doc comment.
+#[must_use]
+pub fn f() {}
+pub(crate) const C: u8 = 0;
+pub use other::Thing;
+pub mod module;
+/// A comment of another item.
+const D: &str = \"/// not a comment\";
+impl Documented {
+    pub fn method() {}
+}
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {}
+pub async fn g() {}
+";
+    let path = "crates/kiln-krm/src/lib.rs";
+    let message = "a public item needs a doc comment";
+    let wanted = [11, 22].map(|line| format!("{path}:{line}: {message}"));
+    assert_eq!(violations(&[(path, source)]), wanted);
+    assert!(violations(&[("crates/kiln-krm/src/tests/it.rs", source)]).is_empty());
+}
+
+#[test]
+fn module_beside_its_directory() {
+    check_one(
+        &[
+            ("crates/kiln/src/package.rs", "//! x\n"),
+            ("crates/kiln/src/package/write.rs", "//! x\n"),
+        ],
+        "crates/kiln/src/package.rs: move it to crates/kiln/src/package/mod.rs, where its modules are",
+    );
 }
 
 #[test]
@@ -467,7 +510,7 @@ fn forgotten_test_file() {
         &[
             manifest,
             main,
-            ("crates/kiln/src/a.rs", "//! x\n// mod tests;\n"),
+            ("crates/kiln/src/a/mod.rs", "//! x\n// mod tests;\n"),
             ("crates/kiln/src/a/tests.rs", "//! x\n"),
         ],
         "crates/kiln/src/a/tests.rs: never run: no `mod tests;` in the module it belongs to",
