@@ -20,6 +20,10 @@ fn log_of(test_env: &TestEnvironment, args: &[&str]) -> (Option<i32>, Vec<Value>
         if let Some(duration) = fields.remove("duration_ms") {
             assert!(duration.is_u64(), "{line}");
         }
+        if let Some(identity) = fields.remove("identity") {
+            let identity = identity.as_str().unwrap_or_default();
+            assert!(identity.starts_with("exec:sha256:"), "{line}");
+        }
         records.push(record);
     }
     (ran.code, records)
