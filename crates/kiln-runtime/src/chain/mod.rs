@@ -129,7 +129,9 @@ impl Evaluator for EvaluatorChain {
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let (search, found) = self.search(function)?;
         let first = found.into_runner();
-        Ok(match search.next == self.entries.len() {
+        // Without a denial to remember and with nothing left to ask, the runner itself is enough.
+        let is_over = search.denied.is_none() && search.next == self.entries.len();
+        Ok(match is_over {
             true => Found::Blocking(first),
             false => Found::blocking(ChainRunner { search, first }),
         })
