@@ -18,9 +18,11 @@
 //! Exec comes before native because it knows only the images that a table lists, and a listed image runs as listed.
 //! [`EvaluatorChain`] has the rule for functions that an evaluator does not know.
 //!
-//! A policy decides about each evaluator except the program's own: what is part of a program is not an image.
+//! A policy decides about each evaluator except the program's own: what is part of a program is not an image. A function with
+//! a pin is found by its digest, so that a policy sees the digest too.
 
 mod configured;
+mod pinned;
 mod policed;
 mod wasm_programs;
 
@@ -33,6 +35,8 @@ use kiln_functions::registry::Registry;
 use kiln_functions::{Files, NativeEvaluator};
 use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, EvaluatorChain};
+use pinned::PinnedEvaluator;
+pub use pinned::by_digest;
 use policed::{PolicedEvaluator, way};
 use wasm_programs::ModulePrograms;
 pub use wasm_programs::{WasmChainOptions, WasmImageOrder, WasmPrograms};
@@ -188,26 +192,26 @@ impl ChainOptions {
                 .into_iter()
                 .filter_map(|(name, it)| Some((name, it?))),
         );
-        let Some(policy) = policy else {
-            return EvaluatorChain::new(chain);
-        };
-        let policed = chain
+        let guarded = chain
             .into_iter()
             .enumerate()
-            .map(|(at, (name, evaluator))| {
+            .map(|(at, (name, mut evaluator))| {
                 // The program's own come first.
                 let Some(way) = way(name).filter(|_| at >= own) else {
                     return (name, evaluator);
                 };
-                let policed = PolicedEvaluator {
-                    evaluator,
-                    way,
-                    prefix: short_names.clone(),
-                    policy: Arc::clone(&policy),
-                };
-                (name, Arc::new(policed) as Arc<dyn Evaluator>)
+                if let Some(policy) = &policy {
+                    evaluator = Arc::new(PolicedEvaluator {
+                        evaluator,
+                        way,
+                        prefix: short_names.clone(),
+                        policy: Arc::clone(policy),
+                    });
+                }
+                let pinned: Arc<dyn Evaluator> = Arc::new(PinnedEvaluator { evaluator, way });
+                (name, pinned)
             });
-        EvaluatorChain::new(policed.collect())
+        EvaluatorChain::new(guarded.collect())
     }
 }
 

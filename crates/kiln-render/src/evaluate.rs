@@ -4,7 +4,7 @@ use kiln_krm::Resource;
 use kiln_krm::kptfile::Selector;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::selector::select;
-use kiln_runtime::Target;
+use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, NodeRef};
 
 use crate::call::{CallConfig, FunctionCall};
@@ -48,7 +48,12 @@ pub fn evaluate(
         exclusion,
         options,
     } = evaluation;
-    let function = ReadyFunction::find(target, env, config, options)?;
+    let spec = FunctionSpec {
+        network: options.network,
+        env,
+        ..FunctionSpec::new(target)
+    };
+    let function = ReadyFunction::find(spec, config, options)?;
     let is_selection = !selector.is_empty() || !exclusion.is_empty();
     let context = TaskContext {
         log,

@@ -13,7 +13,7 @@ use crate::log::{Event, Log};
 use crate::options::{FunctionOptions, RenderCompat};
 
 /// The prefix of names that are not images but functions of this program.
-const BUILTIN_PREFIX: &str = "builtins/";
+pub const BUILTIN_PREFIX: &str = "builtins/";
 
 /// A function that can be run.
 pub(crate) struct ReadyFunction {
@@ -28,16 +28,10 @@ pub(crate) struct ReadyFunction {
 impl ReadyFunction {
     /// Finds the runner of a function by its resolved name.
     pub(crate) fn find(
-        target: Target,
-        env: Vec<String>,
+        spec: FunctionSpec,
         config: Option<Document>,
         options: &FunctionOptions<'_>,
     ) -> Result<ReadyFunction, Failure> {
-        let spec = FunctionSpec {
-            target,
-            network: options.network,
-            env,
-        };
         let found = options.evaluator.find(&spec).map_err(find_failure)?;
         let (image, exec) = match spec.target {
             Target::Image(image) => (image, String::new()),
@@ -126,9 +120,13 @@ pub(crate) fn resolve_image(
     Ok(reference.to_string())
 }
 
-/// The image that a function of a pipeline runs; `None` if it cannot be resolved.
-pub fn resolved_image(function: &Function, options: &FunctionOptions<'_>) -> Option<String> {
-    resolve_image(function, options, &crate::log::Silent).ok()
+/// The image that a function of a pipeline runs.
+pub fn resolved_image(
+    function: &Function,
+    options: &FunctionOptions<'_>,
+) -> Result<String, Failure> {
+    let resolved = resolve_image(function, options, &crate::log::Silent);
+    resolved.map_err(|(_, failure)| failure)
 }
 
 /// The configuration that a `configMap` stands for; `None` if it is empty.

@@ -35,9 +35,11 @@ pub use call_record::{CallRecord, TouchedResource, TouchedResources};
 pub use emptied::{Emptied, Inventory, Lost};
 pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, Unavailability, UnreadableFile};
 pub use evaluate::{Evaluation, evaluate};
-pub use function::resolved_image;
+pub use function::{BUILTIN_PREFIX, resolved_image};
 pub use log::{Event, Log, Silent};
-pub use options::{ExternalFunctions, FunctionOptions, Jobs, RenderCompat, RenderOptions, Tags};
+pub use options::{
+    ExternalFunctions, FunctionOptions, Jobs, PinnedImage, Pins, RenderCompat, RenderOptions, Tags,
+};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};
 pub use render::{RenderOutput, RenderPlan, RenderReport, Rendered, render};
 pub use restore::{RestoreError, restore_list};

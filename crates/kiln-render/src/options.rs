@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::selector::Overlap;
-use kiln_runtime::{CancelToken, Deadline, Evaluator, Limits, Network, RunContext};
+use kiln_runtime::{CancelToken, Deadline, Evaluator, FunctionPin, Limits, Network, RunContext};
 
 use crate::call_record::TouchedResources;
 
@@ -41,6 +41,20 @@ pub trait Tags: Sync {
     }
 }
 
+/// The exact versions of functions.
+pub trait Pins: Sync {
+    /// The version of a function that a Kptfile names by image and tag, as written there; `None` if it is to be resolved.
+    fn of(&self, image: &str, tag: &str) -> Option<PinnedImage>;
+}
+
+/// An image that was resolved earlier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PinnedImage {
+    /// The whole name, with prefix and tag.
+    pub resolved: String,
+    pub pin: FunctionPin,
+}
+
 /// How functions are run.
 pub struct FunctionOptions<'a> {
     pub compat: RenderCompat,
@@ -49,6 +63,8 @@ pub struct FunctionOptions<'a> {
     pub image_prefix: &'a str,
     /// Finds the tags of an image, for functions with a range of versions.
     pub tags: &'a dyn Tags,
+    /// The versions that are not looked up.
+    pub pins: Option<&'a dyn Pins>,
     /// The network of containers.
     pub network: Network,
     /// The time limit of each function.

@@ -33,18 +33,27 @@ impl PipelineRun<'_> {
             .read_config(function)
             .map_err(|failure| failed(function.image.clone(), failure))?;
         let options = &self.options.functions;
-        let target = if function.image.is_empty() {
-            Target::Exec(function.exec.clone())
-        } else {
-            let image = resolve_image(function, options, self.context.log);
-            Target::Image(image.map_err(|(image, failure)| failed(image, failure))?)
+        let pins = options.pins;
+        let pinned = pins.and_then(|pins| pins.of(&function.image, &function.tag));
+        let (image, pin) = match pinned {
+            _ if function.image.is_empty() => (String::new(), None),
+            Some(pinned) => (pinned.resolved, Some(pinned.pin)),
+            None => {
+                let image = resolve_image(function, options, self.context.log);
+                let image = image.map_err(|(image, failure)| failed(image, failure))?;
+                (image, None)
+            }
         };
-        let image = match &target {
-            Target::Image(image) => image.clone(),
-            Target::Exec(_) | Target::Program(_) => String::new(),
+        let target = match image.as_str() {
+            "" => Target::Exec(function.exec.clone()),
+            image => Target::Image(image.to_owned()),
         };
-        ReadyFunction::find(target, Vec::new(), config, options)
-            .map_err(|failure| failed(image, failure))
+        let spec = FunctionSpec {
+            network: options.network,
+            pin,
+            ..FunctionSpec::new(target)
+        };
+        ReadyFunction::find(spec, config, options).map_err(|failure| failed(image, failure))
     }
 
     /// Whether a program is a WebAssembly module, which may always run. kpt allows none.

@@ -10,6 +10,17 @@ pub struct FunctionSpec {
     pub network: Network,
     /// `NAME=value`, or `NAME` to pass the caller's own value; for images only.
     pub env: Vec<String>,
+    /// The exact version to run; without it, whatever an evaluator has under the name.
+    pub pin: Option<FunctionPin>,
+}
+
+/// The exact version of an image, as a lock file has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionPin {
+    /// The digest of the index or manifest: `sha256:…`. Without one, only the built-in function may run.
+    pub digest: Option<String>,
+    /// The identity of the built-in function that may run in place of the image, without `native:`.
+    pub native: Option<String>,
 }
 
 /// Where the program of a function is.
@@ -38,6 +49,7 @@ impl FunctionSpec {
             target,
             network: Network::None,
             env: Vec::new(),
+            pin: None,
         }
     }
 

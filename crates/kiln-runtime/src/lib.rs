@@ -27,7 +27,7 @@ pub use context::{
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, Refresh};
-pub use function::{FunctionSpec, Network, Target};
+pub use function::{FunctionPin, FunctionSpec, Network, Target};
 pub use identity::FunctionIdentity;
 pub use input::Input;
 pub use mount::Mount;

@@ -91,10 +91,47 @@ impl Store {
         descriptor.platform = Some(image.meta().platform.clone());
         let names = NAMES.map(|key| (key.to_owned(), reference.to_string()));
         descriptor.annotations.extend(names);
+        self.write_layout(vec![descriptor], self.blobs_of(manifest_digest)?, to)
+    }
+
+    /// Writes images as one OCI archive in which they have the digests that the references resolve to: those of indexes, where
+    /// there are some. Of an index, only the image for the platform is written.
+    pub fn export_all(
+        &self,
+        references: &[ImageReference],
+        platform: &Platform,
+        to: &mut dyn Write,
+    ) -> Result<(), ArchiveError> {
+        let mut roots = Vec::new();
+        let mut blobs = BTreeSet::new();
+        for reference in references {
+            let chain = self.image_chain(reference, platform)?.unwrap_or_default();
+            let (Some(root), Some(manifest_digest)) = (chain.first(), chain.last()) else {
+                return Err(StoreError::NotFound(reference.to_string()).into());
+            };
+            let stored = self.read_manifest(root)?;
+            let stored = stored.ok_or_else(|| ArchiveError::NotStored(root.clone()))?;
+            let mut descriptor = stored.descriptor;
+            let names = NAMES.map(|key| (key.to_owned(), reference.to_string()));
+            descriptor.annotations.extend(names);
+            blobs.extend(self.blobs_of(manifest_digest)?);
+            blobs.extend(chain);
+            roots.push(descriptor);
+        }
+        self.write_layout(roots, blobs, to)
+    }
+
+    /// Writes an archive of blobs, with an index of its images.
+    fn write_layout(
+        &self,
+        manifests: Vec<Descriptor>,
+        blobs: BTreeSet<Digest>,
+        to: &mut dyn Write,
+    ) -> Result<(), ArchiveError> {
         let index = ImageIndex {
             schema_version: 2,
             media_type: Some(media_type::OCI_INDEX.to_owned()),
-            manifests: vec![descriptor],
+            manifests,
         };
         let index = serde_json::to_vec(&index).map_err(|error| invalid(INDEX_FILE, error))?;
         let mut archive = tar::Builder::new(to);
@@ -108,7 +145,7 @@ impl Store {
         };
         add(LAYOUT_FILE, LAYOUT_TEXT.len() as u64, &mut &*LAYOUT_TEXT)?;
         add(INDEX_FILE, index.len() as u64, &mut index.as_slice())?;
-        for digest in self.blobs_of(manifest_digest)? {
+        for digest in blobs {
             let mut blob = match self.open_blob(&digest) {
                 Err(StoreError::NotFound(_)) => return Err(ArchiveError::NotStored(digest)),
                 blob => blob?,

@@ -29,6 +29,16 @@ impl Store {
         }
     }
 
+    /// The digest of the index or manifest that a reference resolves to, if the store has the image.
+    pub fn digest(
+        &self,
+        reference: &ImageReference,
+        platform: &Platform,
+    ) -> Result<Option<Digest>, StoreError> {
+        let chain = self.image_chain(reference, platform)?;
+        Ok(chain.and_then(|chain| chain.into_iter().next()))
+    }
+
     /// The manifest for a platform that a digest names: its own, or one of the index that it belongs to.
     pub(crate) fn manifest_for(
         &self,

@@ -140,6 +140,7 @@ pub(crate) fn render_contents(
             evaluator: &*evaluator,
             image_prefix: settings.image_prefix,
             tags: settings.tags,
+            pins: None,
             network: Network::None,
             timeout: timeout.filter(|timeout| !timeout.is_zero()),
             limits: Limits {

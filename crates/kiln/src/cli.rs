@@ -15,6 +15,7 @@ use crate::commands::function::FunctionArgs;
 use crate::commands::helm::HelmArgs;
 use crate::commands::image::ImageArgs;
 use crate::commands::live::LiveArgs;
+use crate::commands::lock::LockArgs;
 use crate::commands::manual::ManualArgs;
 use crate::commands::migrate::MigrateArgs;
 use crate::commands::pkg::PkgArgs;
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Argocd(Deferred<ArgocdArgs>),
     /// Run functions as a part of Helm
     Helm(Deferred<HelmArgs>),
+    /// Write kiln.lock: the exact versions of the functions of a package
+    Lock(Deferred<LockArgs>),
     /// Show what a policy allows
     Policy(Deferred<PolicyArgs>),
     /// Compare kiln with kpt on your own packages

@@ -1,6 +1,8 @@
 //! The store of unpacked images that the command line uses, and pulling into it.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,21 +81,7 @@ pub(crate) fn pull(ui: &Ui, store: &Store, request: &PullRequest) -> Result<Pull
         line: ui.progress(&reference),
         state: Mutex::default(),
     });
-    let cancel = interrupt::on_interrupt();
-    let (sender, cancelled) = tokio::sync::oneshot::channel();
-    let sender = Mutex::new(Some(sender));
-    let _guard = cancel.on_cancel(move || {
-        let sender = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = sender.map(|sender| sender.send(()));
-    });
-    let runtime = async_runtime()?;
-    let pulled = runtime.block_on(async {
-        let pull = pin!(store.pull(&registry, request, progress));
-        match select(pull, pin!(cancelled)).await {
-            Either::Left((pulled, _)) => Some(pulled),
-            Either::Right(_) => None,
-        }
-    });
+    let pulled = until_interrupted(store.pull(&registry, request, progress))?;
     let Some(pulled) = pulled else {
         bail!("the pull of {reference} was interrupted; the next one continues it");
     };
@@ -105,6 +93,23 @@ pub(crate) fn pull(ui: &Ui, store: &Store, request: &PullRequest) -> Result<Pull
         ));
     }
     Ok(pulled)
+}
+
+/// Waits for a future; `None` if kiln is interrupted.
+pub(crate) fn until_interrupted<T>(future: impl Future<Output = T>) -> Result<Option<T>> {
+    let cancel = interrupt::on_interrupt();
+    let (sender, cancelled) = tokio::sync::oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let _guard = cancel.on_cancel(move || {
+        let sender = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let _ = sender.map(|sender| sender.send(()));
+    });
+    Ok(async_runtime()?.block_on(async {
+        match select(pin!(future), pin!(cancelled)).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }))
 }
 
 /// Brings the signatures of a pulled image into the store, so that they can be verified without a network. Warns if the registry
@@ -133,6 +138,44 @@ pub(crate) fn async_runtime() -> Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .context("cannot start the async runtime")
+}
+
+/// A file that gets its name when it is complete.
+pub(crate) struct NewFile {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl NewFile {
+    pub(crate) fn create(target: &Path) -> Result<NewFile> {
+        let mut name = OsString::from(target);
+        name.push(format!(".{}.tmp", std::process::id()));
+        let path = PathBuf::from(name);
+        let file = File::create_new(&path);
+        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(NewFile {
+            file,
+            path,
+            target: target.to_owned(),
+        })
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn rename(self) -> Result<()> {
+        let renamed = fs::rename(&self.path, &self.target);
+        renamed.with_context(|| format!("cannot write {}", self.target.display()))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // After it was renamed there is nothing to remove.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// Shows the progress of a pull on a terminal.

@@ -39,8 +39,8 @@ use clap_complete::CompleteEnv;
 use crate::cli::{Command, LegacyCommand, Parsed};
 use crate::color::ColorWhen;
 use crate::commands::{
-    argocd, cache, completion, doctor, fn_, function, helm, image, live, manual, migrate, pkg,
-    policy, push, repo, serve, version,
+    argocd, cache, completion, doctor, fn_, function, helm, image, live, lock, manual, migrate,
+    pkg, policy, push, repo, serve, version,
 };
 use crate::compat::Compat;
 use crate::error::CommandError;
@@ -120,6 +120,7 @@ fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
         Parsed::Current(Command::Repo(args)) => repo::cmd_repo(ui, &args),
         Parsed::Current(Command::Image(args)) => image::cmd_image(ui, &args),
         Parsed::Current(Command::Doctor(args)) => doctor::cmd_doctor(ui, &args),
+        Parsed::Current(Command::Lock(args)) => lock::cmd_lock(ui, &args),
         Parsed::Current(Command::Policy(args)) => policy::cmd_policy(ui, &args),
         Parsed::Current(Command::Push(args)) => push::cmd_push(ui, &args),
         Parsed::Current(Command::Migrate(args)) => migrate::cmd_migrate(ui, &args),

@@ -28,6 +28,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("kiln-krm", Layer::Pure),
     ("kiln-starlark", Layer::Pure),
     ("kiln-signature", Layer::Pure),
+    ("kiln-lock", Layer::Pure),
     ("kiln-runtime", Layer::Port),
     ("kiln-package", Layer::Port),
     ("kiln-oci", Layer::Port),
@@ -63,6 +64,8 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-krm", "kiln-go"),
     ("kiln-krm", "kiln-yaml"),
     ("kiln-starlark", "kiln-go"),
+    ("kiln-lock", "kiln-go"),
+    ("kiln-lock", "kiln-yaml"),
     // The crate that starts processes also confines them.
     ("kiln-runtime", "kiln-sandbox"),
     // The store pulls images.

@@ -155,6 +155,7 @@ impl RenderSetup<'_> {
                 evaluator: self.evaluator,
                 image_prefix: "",
                 tags: &NoTags,
+                pins: None,
                 network: Network::None,
                 timeout: None,
                 limits: Limits::default(),

@@ -167,6 +167,25 @@ fn the_image_of_an_index_is_found_by_both_digests() {
     let arm64 = kiln_oci::Platform::linux("arm64");
     let by_digest = reference.with_digest(root.digest);
     assert!(test.store.find(&by_digest, &arm64).unwrap().is_none());
+
+    // In an archive of several images it keeps the digest of the index.
+    let (layout, plain) = image(vec![layer("name", b"plain")]);
+    registry.add("a/plain:v1", &layout, &plain);
+    let reference = registry.reference("a/plain:v1");
+    pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    let references = [by_digest, reference.with_digest(plain.digest)];
+    let mut archive = Vec::new();
+    let exported = test.store.export_all(&references, &amd64(), &mut archive);
+    exported.unwrap();
+    let other = TestStore::new();
+    let imported = other.store.import(&mut archive.as_slice(), &amd64(), None);
+    assert_eq!(imported.unwrap().len(), 2);
+    for reference in &references {
+        let found = other.store.find(reference, &amd64()).unwrap();
+        assert!(found.is_some(), "{reference}");
+        let digest = other.store.digest(reference, &amd64()).unwrap();
+        assert_eq!(digest.as_ref(), reference.digest());
+    }
 }
 
 /// The digests of the layers of an image.

@@ -15,6 +15,7 @@ pub(crate) mod file;
 mod items;
 mod kpt_merge;
 mod kptfile;
+mod lock;
 mod marks;
 mod packages;
 mod path;

@@ -4,6 +4,7 @@ use kiln_krm::kptfile::FILE_NAME;
 
 use super::conflict::{Conflict, Taken};
 use super::kptfile::{UpstreamFields, is_remote, merge_kptfile, without_render};
+use super::lock::{LOCK_FILE, merge_lock};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
 use super::resource_merge::is_unmodified;
 use super::resources::FileSides;
@@ -44,7 +45,7 @@ fn local_changes(sides: Versions<'_>) -> Vec<String> {
             continue;
         }
         for path in &files {
-            if path.as_str() == PACKAGE_CONTEXT {
+            if path.as_str() == PACKAGE_CONTEXT || path.name() == LOCK_FILE {
                 continue;
             }
             let is_unmodified = match (
@@ -74,9 +75,14 @@ pub(super) fn force_delete_replace(sides: Versions<'_>) -> Result<Merged, MergeE
             continue;
         }
         for path in files.iter().filter(|path| path.as_str() != FILE_NAME) {
-            let new = sides.updated.get(path.as_str());
-            if new != sides.local.get(path.as_str()) {
-                changes.set(path, new.cloned());
+            let local = sides.local.get(path.as_str());
+            let updated = sides.updated.get(path.as_str());
+            let new = match path.name() {
+                LOCK_FILE => merge_lock(local, sides.origin.get(path.as_str()), updated),
+                _ => updated.cloned(),
+            };
+            if new.as_ref() != local {
+                changes.set(path, new);
             }
         }
     }
@@ -92,6 +98,11 @@ pub(super) fn copy_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
         let get = |contents: &Contents| contents.get(path.as_str()).cloned();
         let (local, origin, updated) = (get(sides.local), get(sides.origin), get(sides.updated));
         if (updated.is_none() && origin.is_none()) || updated == local {
+            continue;
+        }
+        if path.name() == LOCK_FILE {
+            let merged = merge_lock(local.as_ref(), origin.as_ref(), updated.as_ref());
+            changes.set(&path, merged);
             continue;
         }
         let is_changed = match (&local, &origin) {

@@ -6,6 +6,7 @@ use kiln_yaml::parse_all;
 use super::conflict::{Conflict, Taken};
 use super::file::is_resource_file;
 use super::kptfile::{UpstreamFields, has_other_upstream, is_same_kptfile, merge_kptfile};
+use super::lock::{LOCK_FILE, merge_lock};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
 use super::resources::{FileSides, NotByDocument, is_untouched, merge_file};
 use super::schema::ListTypes;
@@ -172,6 +173,9 @@ impl Merge<'_> {
             origin,
             updated,
         } = sides;
+        if path.name() == LOCK_FILE {
+            return Ok(merge_lock(local, origin, updated));
+        }
         let present = [local, origin, updated];
         let is_link = present
             .into_iter()

@@ -31,6 +31,12 @@ impl WasmImageEvaluator {
     pub fn is_known_module(&self, image: &str) -> bool {
         matches!(self.images.known(image), Some(Resolution::Module(_)))
     }
+
+    /// The digest of the module that an image is, in hexadecimal; `None` if it is not a module. Looks the image up.
+    pub fn module_digest(&self, image: &str, ctx: &RunContext) -> Option<String> {
+        let module = self.images.module(image, ctx).ok()?;
+        Some(module.digest.to_string())
+    }
 }
 
 impl Evaluator for WasmImageEvaluator {

@@ -9,6 +9,7 @@ pub(crate) mod function;
 pub(crate) mod helm;
 pub(crate) mod image;
 pub(crate) mod live;
+pub(crate) mod lock;
 pub(crate) mod manual;
 pub(crate) mod migrate;
 pub(crate) mod pkg;

@@ -88,6 +88,17 @@ impl EvaluatorFlags {
         container: ContainerFlags,
         kpt_wasm_programs: WasmPrograms,
     ) -> Result<EvaluatorSetup> {
+        self.check_as(ui, container, kpt_wasm_programs, self.image_pull_policy)
+    }
+
+    /// The same with another pull policy than that of the flag.
+    pub(crate) fn check_as(
+        &self,
+        ui: &Ui,
+        container: ContainerFlags,
+        kpt_wasm_programs: WasmPrograms,
+        pull_policy: PullPolicy,
+    ) -> Result<EvaluatorSetup> {
         let prefix = self.functions.prefix()?;
         let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let behaviour = match ui.compat() {
@@ -108,14 +119,14 @@ impl EvaluatorFlags {
         let wasm = self.wasm.check(&WasmContext {
             compat: ui.compat(),
             kpt_programs: kpt_wasm_programs,
-            pull_policy: self.image_pull_policy,
+            pull_policy,
             has_runner: self.functions.has_runner(),
         })?;
         let native_tags = native.is_some();
         let images = self.image_runtime.check(
             ui.compat(),
             ImageSettings {
-                pull_policy: self.image_pull_policy,
+                pull_policy,
                 mounts: container.mounts,
                 user: container.user,
                 style: match behaviour {
@@ -145,7 +156,7 @@ impl EvaluatorFlags {
             wasm_steps: wasm.steps,
             native_tags,
             // kpt asks registries even then.
-            may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == RenderCompat::Kpt,
+            may_pull: pull_policy != PullPolicy::Never || behaviour == RenderCompat::Kpt,
             registry_tags: RegistryTags::new(cancel.clone()),
             behaviour,
             timeout: (!timeout.is_zero()).then_some(timeout),
@@ -166,6 +177,7 @@ impl EvaluatorSetup {
             evaluator: &self.evaluators,
             image_prefix: &self.prefix,
             tags: self,
+            pins: None,
             network,
             timeout: self.timeout,
             limits: self.limits,
@@ -182,7 +194,7 @@ impl EvaluatorSetup {
             return None;
         }
         let resolved = resolved_image(function, &self.options(Network::None));
-        let Some(image) = resolved else {
+        let Ok(image) = resolved else {
             let image = with_prefix(&self.prefix, &function.image);
             return Some(format!("{image} ({})", function.tag));
         };
@@ -197,6 +209,33 @@ impl EvaluatorSetup {
             _ => false,
         });
         needs_engine.then_some(image)
+    }
+
+    /// The built-in function that runs in place of an image, as lock files name it.
+    pub(crate) fn built_in(&self, image: &str) -> Option<String> {
+        let identity = Registry::builtin().identity(image)?;
+        let native = identity.as_str().strip_prefix("native:")?;
+        self.native_tags.then(|| native.to_owned())
+    }
+
+    /// The digest of the module that an image is, as lock files name it.
+    pub(crate) fn module_digest(&self, image: &str) -> Option<String> {
+        let ctx = RunContext {
+            cancel: self.cancel.clone(),
+            ..RunContext::default()
+        };
+        let digest = self.wasm_images.as_ref()?.module_digest(image, &ctx)?;
+        Some(format!("sha256:{digest}"))
+    }
+
+    /// Whether registries may be asked.
+    pub(crate) fn may_pull(&self) -> bool {
+        self.may_pull
+    }
+
+    /// The chain of evaluators.
+    pub(crate) fn evaluators(&self) -> &EvaluatorChain {
+        &self.evaluators
     }
 
     /// The level of isolation by which an image ran, if kiln itself ran it.

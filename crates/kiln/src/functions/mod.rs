@@ -4,6 +4,7 @@ pub(crate) mod container_functions;
 pub(crate) mod evaluators;
 pub(crate) mod flags;
 pub(crate) mod image_runtime;
+pub(crate) mod lock;
 pub(crate) mod mounted_files;
 pub(crate) mod policy;
 pub(crate) mod registry_tags;

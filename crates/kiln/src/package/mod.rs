@@ -130,11 +130,31 @@ fn trailing_text(compat: Compat) -> TrailingText {
 /// The Kptfiles of a package and its sub-packages, each with the directory of its package, parents first. Those that cannot
 /// be read are left out.
 pub(crate) fn kptfiles(files: &dyn FileSource) -> Vec<(String, Kptfile)> {
+    let read = read_kptfiles(files).into_iter();
+    read.filter_map(|(directory, bytes)| Some((directory, Kptfile::read(&bytes).ok()?)))
+        .collect()
+}
+
+/// The same for commands that must know all functions: a Kptfile that is not valid, or a package without one, is an error.
+pub(crate) fn checked_kptfiles(files: &dyn FileSource) -> Result<Vec<(String, Kptfile)>> {
+    files
+        .read(FILE_NAME)
+        .map_err(|error| anyhow!("cannot read {FILE_NAME}: {error}"))?;
+    let read = read_kptfiles(files).into_iter();
+    read.map(|(directory, bytes)| {
+        let path = paths::join(&[&directory, FILE_NAME]);
+        let kptfile = Kptfile::read(&bytes).map_err(|error| anyhow!("{path}: {error}"))?;
+        Ok((directory, kptfile))
+    })
+    .collect()
+}
+
+/// The content of all Kptfiles, each with the directory of its package, parents first.
+fn read_kptfiles(files: &dyn FileSource) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
         let kptfile = files.read(&paths::join(&[&directory, FILE_NAME])).ok();
-        let kptfile = kptfile.and_then(|bytes| Kptfile::read(&bytes).ok());
         found.extend(kptfile.map(|kptfile| (directory.clone(), kptfile)));
         let entries = files.list(&directory).unwrap_or_default().into_iter();
         let mut inner: Vec<String> = entries

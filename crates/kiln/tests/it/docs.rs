@@ -2,7 +2,7 @@
 //!
 //! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
 //! after it is what it prints, on both streams. Those that need more are marked, and skipped with a message where it is not
-//! there: `sh run git`, `sh run npm`, `sh run python`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
+//! there: `sh run git`, `sh run image` (kiln can run images), `sh run npm`, `sh run python`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
 //! engine, see `tests/engine/up`). Other fences are for reading.
 
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine;
 use crate::faults::skip;
+use crate::images;
 use crate::test_environment::{Outcome, TestEnvironment, copy};
 
 /// What not every machine has.
@@ -22,6 +23,7 @@ enum Need {
     Python,
     Registry,
     Engine,
+    Image,
 }
 
 impl Need {
@@ -34,6 +36,7 @@ impl Need {
             "python" => Some(Need::Python),
             "registry" => Some(Need::Registry),
             "engine" => Some(Need::Engine),
+            "image" => Some(Need::Image),
             word => panic!("no such need: {word}"),
         }
     }
@@ -57,6 +60,7 @@ impl Need {
                 )
             }
             Need::Engine => kitchen.prepare_engine(),
+            Need::Image => kitchen.prepare_image(),
         }
     }
 }
@@ -99,6 +103,20 @@ impl Kitchen {
             .collect();
         self.test_env
             .shell(&self.test_env.work(), script, &variables)
+    }
+
+    /// Gives the store the image of a function that changes nothing more.
+    fn prepare_image(&mut self) -> Result<(), String> {
+        let archive = self.test_env.work().join("image.tar");
+        images::write_unchanging_image(&archive).ok_or("no static busybox")?;
+        let namespaces = ("KILN_IMAGE_RUNTIME".to_owned(), "namespaces".to_owned());
+        self.variables.push(namespaces);
+        let script = "kiln image import image.tar --name gcr.io/kpt-fn/set-labels:v0.1.5 && \
+                      kiln doctor -o json | grep -A5 namespaces | grep -q ok";
+        match self.shell(script) {
+            Outcome { code: Some(0), .. } => Ok(()),
+            _ => Err("this system does not allow namespaces".to_owned()),
+        }
     }
 
     /// Lets `docker` stand for the engine, and gives it the image that examples start from.
@@ -287,6 +305,11 @@ fn the_page_on_eval() {
 #[test]
 fn the_page_on_other_tools() {
     check_page("docs/other-tools.md", 3);
+}
+
+#[test]
+fn the_page_on_lock_files() {
+    check_page("docs/lock.md", 3);
 }
 
 #[test]

@@ -14,13 +14,13 @@ use crate::engine;
 use crate::faults::skip;
 use crate::test_environment::{Outcome, TestEnvironment, run};
 
-const RESOURCE: &str =
+pub(crate) const RESOURCE: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  value: old # kept\n";
 
 /// A package, a store with one image, and the way to run it.
-struct ImageTest {
-    test_env: TestEnvironment,
-    image: String,
+pub(crate) struct ImageTest {
+    pub(crate) test_env: TestEnvironment,
+    pub(crate) image: String,
 }
 
 /// The image's own configuration, besides its program.
@@ -60,7 +60,7 @@ impl ImageTest {
     }
 
     /// The same, if this system allows namespaces.
-    fn in_namespaces(test: &str, script: &str) -> Option<ImageTest> {
+    pub(crate) fn in_namespaces(test: &str, script: &str) -> Option<ImageTest> {
         let made = ImageTest::new(test, script)?;
         let doctor = made.kiln("doctor -o json");
         let report: serde_json::Value = serde_json::from_str(&doctor.stdout).expect("JSON");
@@ -76,19 +76,19 @@ impl ImageTest {
     }
 
     /// `IMAGE` in the words is replaced by the image.
-    fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = self.test_env.command("kiln", &self.test_env.work());
         let word = |word: &str| word.replace("IMAGE", &self.image);
         command.args(words.split(' ').map(word));
         command
     }
 
-    fn kiln(&self, words: &str) -> Outcome {
+    pub(crate) fn kiln(&self, words: &str) -> Outcome {
         run(&mut self.command(words), "")
     }
 
     /// The file of the resource; empty if a function removed the resource.
-    fn resource(&self) -> String {
+    pub(crate) fn resource(&self) -> String {
         fs::read_to_string(self.test_env.work().join("pkg/a.yaml")).unwrap_or_default()
     }
 }
@@ -101,6 +101,12 @@ fn static_busybox() -> Option<PathBuf> {
     // A dynamic program names its loader.
     let is_dynamic = bytes.windows(10).any(|window| window == b"/ld-linux-");
     (!is_dynamic).then_some(found)
+}
+
+/// Writes an image whose function returns what it gets; `None` if images cannot be built here.
+pub(crate) fn write_unchanging_image(archive: &Path) -> Option<()> {
+    write_image(archive, &static_busybox()?, "cat", &Settings::default());
+    Some(())
 }
 
 fn write_image(archive: &Path, busybox: &Path, script: &str, settings: &Settings) {

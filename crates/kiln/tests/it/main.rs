@@ -20,6 +20,7 @@ mod images;
 mod interrupt;
 mod kustomize;
 mod live;
+mod lock;
 mod log;
 mod lossless;
 mod migrate;

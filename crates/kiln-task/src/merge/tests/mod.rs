@@ -2,6 +2,7 @@
 
 mod fields;
 mod files;
+mod lock;
 mod marks;
 mod packages;
 mod properties;

@@ -11,11 +11,12 @@ use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
+use kiln_oci::PullPolicy;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
 use kiln_pages::report::ReportAction;
 use kiln_render::{
-    Emptied, ExternalFunctions, Failure, FunctionOptions, Jobs, Lost, RenderError, RenderOptions,
-    RenderReport, Rendered, render,
+    Emptied, ExternalFunctions, Failure, FunctionOptions, Jobs, Lost, Pins, RenderError,
+    RenderOptions, RenderReport, Rendered, render,
 };
 use kiln_runtime::Network;
 
@@ -25,6 +26,7 @@ use crate::error::render::RenderErrors;
 use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::flag_values::go_bool;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags, EvaluatorSetup};
+use crate::functions::lock::{LockFlags, LockUse};
 use crate::log_format::LogFormat;
 use crate::package::changed_since::changed_packages;
 use crate::package::destination::Destination;
@@ -107,6 +109,8 @@ pub(crate) struct RenderArgs {
     #[command(flatten)]
     reports: ReportFlags,
     #[command(flatten)]
+    lock: LockFlags,
+    #[command(flatten)]
     evaluators: EvaluatorFlags,
 }
 
@@ -164,7 +168,14 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         network: args.network(),
         ..ContainerFlags::default()
     };
-    let setup = args.evaluators.check(ui, container, WasmPrograms::All)?;
+    args.lock.check(ui, args.evaluators.has_runner())?;
+    let setup = match args.lock.is_frozen() {
+        false => args.evaluators.check(ui, container, WasmPrograms::All)?,
+        true => {
+            let (modules, pull) = (WasmPrograms::All, PullPolicy::Never);
+            args.evaluators.check_as(ui, container, modules, pull)?
+        }
+    };
     match (ui.compat(), dirs.get(1..)) {
         (Compat::Kiln, Some(others @ [_, ..])) => {
             args.check_several()?;
@@ -256,8 +267,10 @@ fn render_once(
     };
     let working_directory = std::env::current_dir().context("cannot find the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
+    let lock = LockUse::prepare(ui, &args.lock, named, &files, setup)?;
     let options = RenderOptions {
         functions: FunctionOptions {
+            pins: lock.as_ref().map(|lock| lock as &dyn Pins),
             touched: reports.touched(),
             wants_identity: args.timings
                 || !args.results_dir.is_empty()
@@ -290,6 +303,7 @@ fn render_once(
     let end = RenderEnd {
         recorder: &recorder,
         failed: &failed,
+        lock: lock.as_ref(),
     };
     let mut finish = || {
         let rendered = recorder.interruptible(|| render(&files, &options, &recorder));
@@ -303,7 +317,10 @@ fn render_once(
                 .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &end)),
         };
         if args.timings {
-            let isolation = |image: &str| setup.isolation(image);
+            let isolation = |image: &str| match &lock {
+                Some(lock) => setup.isolation(&lock.exact_name(image)),
+                None => setup.isolation(image),
+            };
             ui.print_message(&log.report(until_rendered, isolation, &setup.wasm_steps()));
         }
         finished
@@ -322,6 +339,7 @@ fn render_once(
 struct RenderEnd<'a> {
     recorder: &'a RunRecorder<'a>,
     failed: &'a ToCommandError<'a>,
+    lock: Option<&'a LockUse>,
 }
 
 /// How many packages are rendered in parallel; kpt renders one at a time.
@@ -384,6 +402,11 @@ fn finish_in_place(
     };
     let planned = end.recorder.interruptible(|| output.plan(files));
     let mut plan = planned.map_err(|error| not_saved(&report, &error.to_string()))?;
+    if report.error.is_none() {
+        // With the other files or not at all.
+        let lock = end.lock.and_then(LockUse::change);
+        plan.changes.extend(lock);
+    }
     end.recorder.note_changes(files, &plan.changes);
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;

@@ -1,15 +1,13 @@
 //! `kiln image export`
 
-use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
 use kiln_oci::ImageReference;
 
-use crate::image_store::{PlatformArgs, StoreArgs};
+use crate::image_store::{NewFile, PlatformArgs, StoreArgs};
 use crate::ui::Ui;
 
 /// Write an image of the store to an OCI archive
@@ -38,42 +36,8 @@ pub(super) fn cmd_export(_: &Ui, args: &ExportArgs) -> Result<()> {
         return Ok(store.export(&args.image, &platform, &mut stdout)?);
     }
     let new = NewFile::create(&args.file)?;
-    let mut writer = BufWriter::new(&new.file);
+    let mut writer = BufWriter::new(new.file());
     store.export(&args.image, &platform, &mut writer)?;
     drop(writer);
     new.rename()
-}
-
-/// A file that gets its name when it is complete.
-struct NewFile {
-    file: File,
-    path: PathBuf,
-    target: PathBuf,
-}
-
-impl NewFile {
-    fn create(target: &Path) -> Result<NewFile> {
-        let mut name = OsString::from(target);
-        name.push(format!(".{}.tmp", std::process::id()));
-        let path = PathBuf::from(name);
-        let file = File::create_new(&path);
-        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(NewFile {
-            file,
-            path,
-            target: target.to_owned(),
-        })
-    }
-
-    fn rename(self) -> Result<()> {
-        let renamed = fs::rename(&self.path, &self.target);
-        renamed.with_context(|| format!("cannot write {}", self.target.display()))
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        // After it was renamed there is nothing to remove.
-        let _ = fs::remove_file(&self.path);
-    }
 }

@@ -1,12 +1,10 @@
 //! `kiln policy check`
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
-use kiln_krm::kptfile::{FILE_NAME, Function, Kptfile};
-use kiln_krm::package::{EntryKind, FileSource};
-use kiln_krm::paths;
+use kiln_krm::kptfile::Function;
 use kiln_package::DiskFiles;
 use kiln_policy::{Explanation, Policy, RunWay, canonical_image};
 use kiln_render::GENERATE_PACKAGE_CONTEXT;
@@ -16,7 +14,7 @@ use serde_json::{Value, json};
 use crate::error::{CommandError, ErrorClass};
 use crate::functions::flags::checked_prefix;
 use crate::functions::policy::PolicyFlags;
-use crate::package::{absolute, package_directory};
+use crate::package::{absolute, checked_kptfiles, package_directory};
 use crate::rpkg::output::OutputArgs;
 use crate::rpkg::table::table;
 use crate::ui::Ui;
@@ -60,7 +58,7 @@ pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
     let root = absolute(&package_directory(ui, &args.dir)?)?;
     let files = DiskFiles::open(&root, ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", root.display()))?;
-    let kptfiles = kptfiles(&files)?;
+    let kptfiles = checked_kptfiles(&files)?;
     let policy = args.policy.load(ui)?.map(|policy| policy.current());
     if policy.is_none() {
         ui.print_message("No policy applies: all functions may run.");
@@ -86,33 +84,6 @@ pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
         ))
     };
     Err(error.into())
-}
-
-/// The Kptfiles of a package and its sub-packages. One that is not valid is an error: its functions are not known.
-fn kptfiles(files: &dyn FileSource) -> Result<Vec<(String, Kptfile)>> {
-    let mut found = Vec::new();
-    let mut pending = vec![String::new()];
-    while let Some(directory) = pending.pop() {
-        let path = paths::join(&[&directory, FILE_NAME]);
-        match files.read(&path) {
-            Ok(bytes) => {
-                let kptfile = Kptfile::read(&bytes).map_err(|error| anyhow!("{path}: {error}"))?;
-                found.push((directory.clone(), kptfile));
-            }
-            Err(error) if directory.is_empty() => {
-                return Err(anyhow!("cannot read {path}: {error}"));
-            }
-            Err(_) => {}
-        }
-        let entries = files.list(&directory).unwrap_or_default().into_iter();
-        let mut inner: Vec<String> = entries
-            .filter(|entry| entry.kind == EntryKind::Directory && entry.name != ".git")
-            .map(|entry| paths::join(&[&directory, &entry.name]))
-            .collect();
-        inner.sort_by(|one, other| other.cmp(one));
-        pending.append(&mut inner);
-    }
-    Ok(found)
 }
 
 fn check(policy: &Policy, package: &str, function: &Function, prefix: &str) -> CheckedFunction {

@@ -27,7 +27,14 @@ pub(crate) struct Job {
 }
 
 /// All commands that write to a package, or make one.
-pub(crate) const VERBS: [&str; 5] = ["render", "eval", "eval --save", "run", "sink"];
+pub(crate) const VERBS: [&str; 6] = [
+    "render",
+    "render --lock",
+    "eval",
+    "eval --save",
+    "run",
+    "sink",
+];
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1
 kind: Kptfile
@@ -68,6 +75,7 @@ impl Job {
             test_env,
             args: match verb {
                 "render" => vec!["fn", "render", "pkg", "--allow-exec"],
+                "render --lock" => vec!["fn", "render", "pkg", "--allow-exec", "--lock"],
                 "eval" => "fn eval pkg --exec ./function --match-kind ConfigMap"
                     .split(' ')
                     .collect(),
@@ -89,7 +97,12 @@ impl Job {
             "sink" => job.target = "out",
             _ => {
                 let test_env = &job.test_env;
-                test_env.write("pkg/Kptfile", KPTFILE);
+                let locked = "    - image: set-labels:v0.2.0\n      configMap:\n        tier: db\n";
+                let kptfile = match verb {
+                    "render --lock" => format!("{KPTFILE}{locked}"),
+                    _ => KPTFILE.to_owned(),
+                };
+                test_env.write("pkg/Kptfile", &kptfile);
                 test_env.write("pkg/a.yaml", &config_map("a", "old"));
                 test_env.write("pkg/b/c.yaml", &config_map("c", "old"));
                 test_env.write("pkg/gone.yaml", &config_map("gone", "old"));
@@ -154,6 +167,7 @@ impl Job {
         let new = job.files();
         assert!(old != new && new.contains_key("d/e/f.yaml"), "{new:#?}");
         assert!(!new.contains_key("gone.yaml"), "{new:#?}");
+        assert_eq!(new.contains_key("kiln.lock"), verb == "render --lock");
         (old, new)
     }
 
