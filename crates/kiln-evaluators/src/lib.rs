@@ -8,7 +8,7 @@
 //! | wasm | programs that are WebAssembly modules | yes | | | | |
 //! | exec | programs; images that a table or a FunctionConfig maps to programs | yes | yes | on request | yes | yes |
 //! | native | images of the catalog that are built in | yes | | yes | yes | yes |
-//! | wasm | images that are WebAssembly modules | yes | | | yes | yes |
+//! | wasm | images that are WebAssembly modules | yes | | yes | yes | yes |
 //! | remote | images, by another function runner | on request | | on request | | |
 //! | image | images, from the store and without a container engine | yes | yes | | yes | yes |
 //! | container | images, by a container engine | yes | yes | | | |

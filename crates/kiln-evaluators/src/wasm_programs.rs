@@ -7,6 +7,7 @@ use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
 use kiln_wasm::{WasmError, WasmEvaluator, WasmImageEvaluator, read_module_file};
 
 /// Settings of the evaluators of WebAssembly.
+#[derive(Clone)]
 pub struct WasmChainOptions {
     pub modules: WasmEvaluator,
     /// Which programs are modules.

@@ -1,9 +1,8 @@
 //! Version, commit, date and target of this build, as `version` prints them.
 //!
-//! Commit and date come from the environment of the compiler (`KILN_COMMIT`, `KILN_BUILD_DATE`); without it they are unknown, so
-//! that equal sources give equal programs.
+//! The build script finds them. Commit and date are unknown if the sources are not in git and the environment of the build has no
+//! `KILN_COMMIT` and `KILN_BUILD_DATE`. The date is that of the commit, so that equal sources give equal programs.
 
-use std::env::consts::{ARCH, OS};
 use std::fmt::Write as _;
 
 use kiln_go::json_string;
@@ -15,6 +14,8 @@ pub struct BuildInfo {
     pub version: &'static str,
     pub commit: &'static str,
     pub date: &'static str,
+    /// The target triple.
+    pub target: &'static str,
 }
 
 /// A function that a program contains, and the newest of its versions.
@@ -33,6 +34,7 @@ impl BuildInfo {
             version: env!("CARGO_PKG_VERSION"),
             commit: or_unknown(option_env!("KILN_COMMIT")),
             date: or_unknown(option_env!("KILN_BUILD_DATE")),
+            target: env!("KILN_TARGET"),
         }
     }
 
@@ -42,9 +44,10 @@ impl BuildInfo {
             version,
             commit,
             date,
+            target,
         } = self;
         let mut text =
-            format!("{program} {version}\ncommit: {commit}\ndate: {date}\ntarget: {ARCH}-{OS}\n");
+            format!("{program} {version}\ncommit: {commit}\ndate: {date}\ntarget: {target}\n");
         if !functions.is_empty() {
             text.push_str("functions:\n");
         }
@@ -64,7 +67,7 @@ impl BuildInfo {
             field("version", self.version),
             field("commit", self.commit),
             field("date", self.date),
-            field("target", &format!("{ARCH}-{OS}")),
+            field("target", self.target),
         ];
         if !functions.is_empty() {
             let functions: Vec<String> = functions
@@ -105,19 +108,16 @@ mod tests {
             version: "1.2.3",
             commit: "abc",
             date: "2026-01-02",
+            target: "x86_64-unknown-linux-gnu",
         };
         let answer = |line: &str| {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             build.answer("runner", &arguments, &[("set-labels", "v0.2")])
         };
-        let text = format!(
-            "runner 1.2.3\ncommit: abc\ndate: 2026-01-02\ntarget: {ARCH}-{OS}\nfunctions:\n  set-labels: v0.2\n"
-        );
+        let text = "runner 1.2.3\ncommit: abc\ndate: 2026-01-02\ntarget: x86_64-unknown-linux-gnu\nfunctions:\n  set-labels: v0.2\n".to_owned();
         assert_eq!(answer("version"), Some(text.clone()));
         assert_eq!(answer("--version"), Some(text));
-        let json = format!(
-            "{{\"program\":\"runner\",\"version\":\"1.2.3\",\"commit\":\"abc\",\"date\":\"2026-01-02\",\"target\":\"{ARCH}-{OS}\",\"functions\":{{\"set-labels\":\"v0.2\"}}}}\n"
-        );
+        let json = "{\"program\":\"runner\",\"version\":\"1.2.3\",\"commit\":\"abc\",\"date\":\"2026-01-02\",\"target\":\"x86_64-unknown-linux-gnu\",\"functions\":{\"set-labels\":\"v0.2\"}}\n".to_owned();
         assert_eq!(answer("version -o json"), Some(json));
         for other in ["", "version x", "--port 1", "-- version"] {
             assert_eq!(answer(other), None, "{other}");

@@ -36,6 +36,12 @@ pub enum WasmError {
         #[source]
         source: ModuleError,
     },
+    #[error("cannot compile {name}")]
+    Compile {
+        name: String,
+        #[source]
+        source: EngineError,
+    },
     #[error("cannot run {name}")]
     Engine {
         name: String,
@@ -119,11 +125,10 @@ impl WasmEvaluator {
     }
 
     /// Compiles a module and stores the code, so that the first call finds it.
-    #[cfg(feature = "wasm-jit")]
     pub fn compile(&self, name: &str, module: WasmModule) -> Result<(), WasmError> {
         let loaded = self.shared.keep(module);
         let compiled = self.shared.tiers.compile_now(&loaded);
-        compiled.map(drop).map_err(|source| WasmError::Engine {
+        compiled.map(drop).map_err(|source| WasmError::Compile {
             name: name.to_owned(),
             source,
         })
@@ -171,7 +176,9 @@ impl LoadedState {
             let name = settings.arguments.first().cloned().unwrap_or_default();
             unavailable(WasmError::Engine { name, source })
         })?;
-        let outcome = run(&*code, loaded.module.interface, settings, input.wire(), ctx)?;
+        let listener = self.options.on_step.as_ref();
+        let interface = loaded.module.interface;
+        let outcome = run(&*code, interface, settings, input.wire(), ctx, listener)?;
         let identity = FunctionIdentity::wasm(&loaded.module.digest.to_string());
         Ok(Outcome {
             identity: Some(identity),

@@ -21,5 +21,7 @@ pub use images::{
 pub use module::{
     MAX_MODULE, ModuleDigest, ModuleError, WasmImport, WasmInterface, WasmModule, is_wasm,
 };
-pub use options::{StepListener, WasmEngine, WasmFlagError, WasmOptions, WasmStep, WasmUsage};
+pub use options::{
+    HAS_COMPILER, StepListener, WasmEngine, WasmFlagError, WasmOptions, WasmStep, WasmUsage,
+};
 pub use run::DEFAULT_MEMORY;

@@ -45,6 +45,9 @@ impl Default for WasmOptions {
     }
 }
 
+/// Whether this build has the compiler.
+pub const HAS_COMPILER: bool = cfg!(feature = "wasm-jit");
+
 /// Which engine runs modules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WasmEngine {
@@ -67,12 +70,16 @@ pub enum WasmUsage {
     Server,
 }
 
-/// A step of a call that is not the function's work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A step of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WasmStep {
     /// Reading a module, or its compiled code, into an engine.
     Load,
     Compile,
+    /// Making the instance of one call.
+    Instantiate,
+    /// The function's own work.
+    Run,
 }
 
 /// Receives the steps of calls, on the thread of the call.
@@ -142,6 +149,8 @@ impl fmt::Display for WasmStep {
         f.write_str(match self {
             WasmStep::Load => "wasm.load",
             WasmStep::Compile => "wasm.compile",
+            WasmStep::Instantiate => "wasm.instantiate",
+            WasmStep::Run => "wasm.run",
         })
     }
 }

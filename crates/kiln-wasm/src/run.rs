@@ -13,6 +13,7 @@ use crate::host::{
     WasmRandom, panic_message,
 };
 use crate::module::WasmInterface;
+use crate::options::{StepListener, WasmStep};
 use crate::wasi1;
 
 /// Default limit of the memory of a module, in bytes.
@@ -38,11 +39,14 @@ pub(crate) fn run(
     settings: &CallSettings,
     input: &str,
     ctx: &RunContext,
+    listener: Option<&StepListener>,
 ) -> Result<Outcome, RunError> {
     let started = Instant::now();
     let state = settings.state(input, ctx);
     // A panic is a defect of kiln; it must not end a service.
-    let ran = catch_unwind(AssertUnwindSafe(|| run_instance(code, interface, state)));
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        run_instance(code, interface, state, listener)
+    }));
     let mut ended = match ran {
         Ok(Ok(ended)) => ended,
         Ok(Err(stop)) => Ended::without_output(stop),
@@ -150,14 +154,24 @@ fn run_instance(
     code: &dyn Code,
     interface: WasmInterface,
     state: CallState,
+    listener: Option<&StepListener>,
 ) -> Result<Ended, Stop> {
     state.interrupt.check()?;
+    let report = |step: WasmStep, started: Instant| {
+        if let Some(listener) = listener {
+            listener.receive(step, started.elapsed());
+        }
+    };
     let mut instance = {
         let _span = tracing::debug_span!("wasm.instantiate").entered();
-        code.instantiate(state)?
+        let started = Instant::now();
+        let instance = code.instantiate(state)?;
+        report(WasmStep::Instantiate, started);
+        instance
     };
     let _span = tracing::debug_span!("wasm.run").entered();
-    Ok(match interface {
+    let started = Instant::now();
+    let ended = match interface {
         WasmInterface::Wasi1 => {
             let stop = instance.call(wasi1::START, &[]).map(drop);
             finish(instance, stop)
@@ -166,7 +180,9 @@ fn run_instance(
             let answer = gojs::run(&mut *instance, is_list);
             finish_go(instance, answer)
         }
-    })
+    };
+    report(WasmStep::Run, started);
+    Ok(ended)
 }
 
 fn finish(instance: Box<dyn Instance>, stop: Result<(), Stop>) -> Ended {

@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Live(LiveArgs),
     /// Print version, commit, target and the built-in functions
     Version(VersionArgs),
-    /// Find or remove local copies of repositories
+    /// Find or remove local copies of repositories and modules
     Cache(CacheArgs),
     /// Print a shell completion script
     Completion(CompletionArgs),

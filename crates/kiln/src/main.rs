@@ -81,7 +81,10 @@ fn main() -> ExitCode {
     }
     let parsed = match cli::parse(&args, compat, color) {
         Ok(parsed) => parsed,
-        Err(error) => return refuse_command_line(&ui, format, &error, &args),
+        Err(mut error) => {
+            usage::suggest_verb(&mut error, &args);
+            return refuse_command_line(&ui, format, &error, &args);
+        }
     };
     end(&ui, run(&ui, parsed))
 }

@@ -1,4 +1,4 @@
-//! kpt's messages for an invalid command line.
+//! Invalid command lines: kpt's messages, and names of other tools for commands of kiln.
 
 use std::ffi::OsString;
 
@@ -19,7 +19,11 @@ pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
         ErrorKind::UnknownArgument => Some(unknown_flag(argument.unwrap_or_default(), args)),
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-            Some(format!("unknown command {name:?} for \"kpt\""))
+            let message = format!("unknown command {name:?} for \"kpt\"");
+            Some(match other_name(name, args) {
+                Some(meant) => format!("{message}\n\nDid you mean this?\n\t{meant}\n"),
+                None => message,
+            })
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let flag = argument.unwrap_or_default();
@@ -39,6 +43,35 @@ pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
             }
         }
         _ => Some(error.to_string()),
+    }
+}
+
+/// The names by which users of other tools look for verbs of `pkg`. kpt suggests the same.
+const OTHER_NAMES: [(&str, &str); 5] = [
+    ("clone", "get"),
+    ("cp", "get"),
+    ("fetch", "get"),
+    ("rebase", "update"),
+    ("replace", "update"),
+];
+
+/// The verb of `pkg` that has another name in other tools.
+fn other_name(name: &str, args: &[OsString]) -> Option<&'static str> {
+    let is_pkg = args
+        .windows(2)
+        .any(|pair| (pair[0] == "pkg" || pair[0] == "package") && pair[1] == name);
+    let (_, meant) = OTHER_NAMES.iter().find(|(other, _)| *other == name)?;
+    is_pkg.then_some(*meant)
+}
+
+/// Adds the verb that the user may have meant.
+pub(crate) fn suggest_verb(error: &mut Error, args: &[OsString]) {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    if let Some(meant) = other_name(name, args) {
+        let meant = ContextValue::Strings(vec![meant.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
     }
 }
 

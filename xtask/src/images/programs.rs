@@ -50,8 +50,15 @@ fn with_cargo(package: &str, root: &Path, directory: &Path, profile: &str) -> Re
     let mut command = Command::new("cargo");
     command.args(["build", "--locked", "--quiet", "-p", package]);
     // Images for tests do without the compiler of WebAssembly, which takes minutes to build.
-    if (package, profile) == ("function-runner", "dev") {
-        command.args(["--no-default-features", "--features=pods"]);
+    match (package, profile) {
+        ("function-runner", "dev") => {
+            command.args(["--no-default-features", "--features=pods"]);
+        }
+        ("kiln", "dev") => {}
+        ("kiln", _) => {
+            command.arg("--features=wasm-jit");
+        }
+        _ => {}
     }
     command.args(["--profile", profile, "--target", &host, "--target-dir"]);
     command.arg(directory);

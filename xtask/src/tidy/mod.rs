@@ -10,6 +10,7 @@ mod layers;
 mod manifests;
 mod names;
 mod tree;
+mod versions;
 mod words;
 
 use std::fmt;
@@ -72,6 +73,7 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     docs::check(tree, &mut violations);
     files::check(tree, &mut violations);
     names::check(tree, &mut violations);
+    versions::check(tree, &mut violations);
     words::check(tree, &mut violations);
     violations.sort();
     Ok(violations)

@@ -586,3 +586,26 @@ fn lock_file_outside_git() {
     assert_eq!(violations.len(), 1);
     assert_eq!(violations[0].to_string(), "Cargo.lock: must be in git");
 }
+
+#[test]
+fn copies_of_the_version_are_equal() {
+    let workspace = "[workspace]\n[workspace.package]\nversion = \"1.2.3\"\n";
+    let check = |plugin: &str, readme: &str, wanted: &[&str]| {
+        let files = [
+            ("Cargo.toml", workspace),
+            ("deploy/helm/plugin.yaml", plugin),
+            ("README.md", readme),
+        ];
+        assert_eq!(violations(&files), wanted);
+    };
+    let readme = "The version is 1.2.3, not released yet.\n";
+    check("name: kiln\nversion: 1.2.3\n", readme, &[]);
+    check(
+        "name: kiln\nversion: 1.2.2\n",
+        "kiln 1.2.3\n",
+        &[
+            "README.md: no line begins with \"The version is \" and the version, 1.2.3",
+            "deploy/helm/plugin.yaml:2: the version is 1.2.2, and 1.2.3 in Cargo.toml",
+        ],
+    );
+}

@@ -30,6 +30,9 @@ const ROOT_FILES: [&str; 6] = [
     "README.md",
 ];
 
+/// The plugin of Helm, which repeats the version.
+pub(super) const HELM_PLUGIN: &str = "deploy/helm/plugin.yaml";
+
 /// Texts by path from the root, with `/` between names.
 #[derive(Default, Debug)]
 pub struct Tree {
@@ -59,6 +62,7 @@ impl Tree {
         for name in ROOT_FILES {
             tree.read_file(root, name)?;
         }
+        tree.read_file(root, HELM_PLUGIN)?;
         for directory in DIRECTORIES {
             tree.read_directory(root, directory)?;
         }

@@ -16,4 +16,5 @@ mod soak;
 mod startup;
 mod status_page;
 mod telemetry;
+mod wasm;
 mod workers;

@@ -197,3 +197,26 @@ fn a_port_that_is_taken_is_named() {
         &["listen on 127.0.0.1:"],
     );
 }
+
+#[test]
+fn the_version_is_printed() {
+    let files = RunnerFiles::new();
+    let print = |arguments: &[&str]| {
+        let output = files.output(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stderr.is_empty());
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let text = print(&["version"]);
+    let first = format!("function-runner {version}\ncommit: ");
+    assert!(text.starts_with(&first), "{text}");
+    assert!(text.contains("\n  set-labels: v"), "{text}");
+    assert_eq!(print(&["--version"]), text);
+    let json: serde_json::Value =
+        serde_json::from_str(&print(&["version", "-o", "json"])).expect("JSON");
+    assert_eq!(json["program"], "function-runner");
+    assert_eq!(json["version"], version);
+    let target = format!("\ntarget: {}\n", json["target"].as_str().expect("a text"));
+    assert!(text.contains(&target), "{text}");
+}

@@ -6,7 +6,7 @@ use kiln_krm::kptfile::FILE_NAME;
 use super::error::{AccessError, CommitError, RenderFailure, UnmetGate};
 use super::{Engine, LocatedRevision, non_empty, unmet_gates};
 use crate::contents::Contents;
-use crate::git::{ObjectId, RefChange, read_kptfile};
+use crate::git::{GitIdentity, ObjectId, RefChange, read_kptfile};
 use crate::lifecycle::Lifecycle;
 use crate::metadata::{KptfileChangeError, MetadataUpdate, PackageMetadata, apply};
 use crate::render::RenderStatus;
@@ -40,8 +40,17 @@ pub enum ChangeError {
     #[error("resourceVersion must be specified for an update")]
     NoVersion,
     /// The revision has changed since it was read.
-    #[error("Operation cannot be fulfilled on packagerevisionresources.porch.kpt.dev {}: the object has been modified; please apply your changes to the latest version and try again", quote(.0))]
-    Conflict(String),
+    #[error(
+        "Operation cannot be fulfilled on packagerevisionresources.porch.kpt.dev {}: the object has been modified; please apply your changes to the latest version and try again",
+        quote(name)
+    )]
+    Conflict {
+        name: String,
+        /// The present lifecycle, as far as it is known.
+        lifecycle: Lifecycle,
+        /// The author of the present version, if it was read.
+        author: Option<GitIdentity>,
+    },
     #[error("cannot update a package revision with lifecycle value {}; package must be Draft", quote(lifecycle.as_str()))]
     NotDraft { name: String, lifecycle: Lifecycle },
     #[error("{0} is already proposed")]
@@ -97,7 +106,12 @@ impl Engine<'_> {
             return Err(ChangeError::NoVersion);
         }
         if located.revision.commit.as_str() != version {
-            return Err(ChangeError::Conflict(located.revision.name.to_string()));
+            let author = located.revision.author.clone();
+            return Err(ChangeError::Conflict {
+                name: located.revision.name.to_string(),
+                lifecycle: located.revision.lifecycle,
+                author: author.map(|(author, _)| author),
+            });
         }
         check_draft(located)?;
         let contents = restore_comments(&read(located)?, contents);
@@ -232,9 +246,11 @@ impl Engine<'_> {
     fn publish(&self, located: &LocatedRevision, changes: &[RefChange]) -> Result<(), ChangeError> {
         let published = located.repository.store.publish(changes, self.atomicity);
         published.map_err(|error| match CommitError::from(error) {
-            error if super::is_stale(&error) => {
-                ChangeError::Conflict(located.revision.name.to_string())
-            }
+            error if super::is_stale(&error) => ChangeError::Conflict {
+                name: located.revision.name.to_string(),
+                lifecycle: located.revision.lifecycle,
+                author: None,
+            },
             error => ChangeError::Commit(error),
         })
     }

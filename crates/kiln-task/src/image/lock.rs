@@ -103,7 +103,7 @@ impl ImageLock {
 }
 
 /// The tags with higher versions. Pre-releases count only if the current version is one.
-fn newer_tags(current: &Version, tags: &[String]) -> Vec<String> {
+pub(crate) fn newer_tags(current: &Version, tags: &[String]) -> Vec<String> {
     let versions = tags.iter().filter_map(|tag| Version::parse(tag).ok());
     let mut newer: Vec<Version> = versions
         .filter(|version| version.precedence(current).is_gt())

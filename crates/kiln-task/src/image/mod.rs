@@ -13,8 +13,8 @@ use kiln_oci::{Digest, LayerReader};
 
 use crate::contents::{Contents, ContentsError, FileMode, PackageFile, PackagePath, UnsafePath};
 
-pub(crate) use lock::image_locks;
 pub use lock::{ImageLock, ImageUpdates, SCHEME};
+pub(crate) use lock::{image_locks, newer_tags};
 pub use registry::RegistryImages;
 
 /// Why an image cannot be read.

@@ -12,18 +12,10 @@ pub enum PkgEvent {
         path: String,
         is_first: bool,
     },
-    Fetching {
-        repo: String,
-        git_ref: String,
-    },
-    FetchingUpstream {
-        repo: String,
-        git_ref: String,
-    },
-    FetchingOrigin {
-        repo: String,
-        git_ref: String,
-    },
+    /// A package is fetched from this source: `REPO@REF` or `oci://IMAGE`.
+    Fetching(String),
+    FetchingUpstream(String),
+    FetchingOrigin(String),
     /// What git printed during a fetch.
     GitOutput(String),
     IgnoringLink(String),
@@ -48,13 +40,9 @@ impl fmt::Display for PkgEvent {
                 let blank = if *is_first { "" } else { "\n" };
                 write!(f, "{blank}Package {}:", quote(path))
             }
-            PkgEvent::Fetching { repo, git_ref } => write!(f, "Fetching {repo}@{git_ref}"),
-            PkgEvent::FetchingUpstream { repo, git_ref } => {
-                write!(f, "Fetching upstream from {repo}@{git_ref}")
-            }
-            PkgEvent::FetchingOrigin { repo, git_ref } => {
-                write!(f, "Fetching origin from {repo}@{git_ref}")
-            }
+            PkgEvent::Fetching(source) => write!(f, "Fetching {source}"),
+            PkgEvent::FetchingUpstream(source) => write!(f, "Fetching upstream from {source}"),
+            PkgEvent::FetchingOrigin(source) => write!(f, "Fetching origin from {source}"),
             PkgEvent::GitOutput(text) => f.write_str(text.trim_end_matches('\n')),
             PkgEvent::IgnoringLink(path) => write!(f, "[Warn] Ignoring symlink {} ", quote(path)),
             PkgEvent::AddingFetched(path) => write!(f, "Adding package {}.", quote(path)),

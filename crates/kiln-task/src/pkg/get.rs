@@ -86,10 +86,7 @@ pub(super) fn mark_resources(contents: &mut Contents, attribution: Attribution, 
 
 fn fetch(sources: &mut PkgSources<'_>, git: &Git) -> Result<FetchedPackage, FetchError> {
     sources.forget_repositories();
-    sources.event(PkgEvent::Fetching {
-        repo: git.repo.clone(),
-        git_ref: git.git_ref.clone(),
-    });
+    sources.event(PkgEvent::Fetching(format!("{}@{}", git.repo, git.git_ref)));
     let fetched = sources.fetch_git(git)?;
     let directory = git.directory.strip_prefix('/').unwrap_or(&git.directory);
     sources.event(PkgEvent::AddingFetched(directory.to_owned()));
@@ -113,10 +110,7 @@ fn root(sources: &mut PkgSources<'_>, request: &GetRequest) -> Result<Contents, 
             (fetch(sources, git)?, upstream)
         }
         GetSource::Image(image) => {
-            sources.event(PkgEvent::Fetching {
-                repo: format!("{SCHEME}{image}"),
-                git_ref: String::new(),
-            });
+            sources.event(PkgEvent::Fetching(format!("{SCHEME}{image}")));
             let (fetched, upstream) = sources.fetch_image(image)?;
             let upstream = Upstream {
                 update_strategy: strategy,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kiln_go::quote;
+use kiln_krm::image::Version;
 use kiln_krm::kptfile::{FILE_NAME, Git, GitLock, Kptfile, KptfileProblem, Locator, Upstream};
 
 use super::PkgRules;
@@ -11,7 +12,7 @@ use super::address::{AddressError, PackageAddress};
 use super::event::PkgEvent;
 use crate::contents::{Contents, FileMode};
 use crate::git::{GitOptions, ReadPackageError, UpstreamCache, UpstreamError, UpstreamRepository};
-use crate::image::{ImageError, ImageLock, PackageImages, SCHEME, image_locks};
+use crate::image::{ImageError, ImageLock, PackageImages, SCHEME, image_locks, newer_tags};
 
 /// The sources of packages, and where events go.
 pub struct PkgSources<'a> {
@@ -190,6 +191,28 @@ impl<'a> PkgSources<'a> {
                 git: Some(lock),
                 generic: None,
             },
+        })
+    }
+
+    /// The versions above the tag that a fetched package has, the lowest first, as `pkg update` takes them.
+    pub(super) fn newer_tags(&mut self, git: &Git, tag: &str) -> Result<Vec<String>, FetchError> {
+        let tags = self.repository(&git.repo)?.tags_beside(tag);
+        let tag = tag.strip_prefix("refs/tags/").unwrap_or(tag);
+        // Tags of one package in a repository of many: `web/v1`.
+        let (prefix, version) = tag.split_at(tag.rfind('/').map_or(0, |slash| slash + 1));
+        let Ok(current) = Version::parse(version) else {
+            return Ok(Vec::new());
+        };
+        let versions: Vec<String> = tags
+            .iter()
+            .filter_map(|other| other.strip_prefix(prefix))
+            .map(str::to_owned)
+            .collect();
+        let newer = newer_tags(&current, &versions);
+        // The prefix is found again unless the upstream names it.
+        Ok(match git.git_ref == tag {
+            true => newer.iter().map(|one| format!("{prefix}{one}")).collect(),
+            false => newer,
         })
     }
 

@@ -146,7 +146,7 @@ fn two_writers_of_a_draft_do_not_overwrite_each_other() {
         OnRenderFailure::Refuse,
     )
     .expect_err("too late");
-    assert!(matches!(error, ChangeError::Conflict(_)), "{error}");
+    assert!(matches!(error, ChangeError::Conflict { .. }), "{error}");
 }
 
 /// The branch moves between reading it and pushing; the hook of the remote does it, once.

@@ -19,6 +19,8 @@ use crate::module::{ModuleDigest, WasmModule};
 const MAX_SIZE: u64 = 2 << 30;
 
 const EXTENSION: &str = ".cwasm";
+/// The extension of a file that is being written.
+const PARTIAL: &str = ".partial";
 
 pub(crate) struct CompiledCache {
     directory: PathBuf,
@@ -80,7 +82,23 @@ impl CompiledCache {
         let path = self.directory.join(format!("{}.lock", module.digest));
         let file = private_options().truncate(false).open(path).ok()?;
         flock(&file, FlockOperation::LockExclusive).ok()?;
+        self.remove_partial(module);
         Some(CompileLock { _file: file })
+    }
+
+    /// Removes what a killed process has begun to write. The lock of the module is held, so no process writes now.
+    fn remove_partial(&self, module: &WasmModule) {
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return;
+        };
+        let digest = module.digest.to_string();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(&digest) && name.ends_with(PARTIAL) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Stores code. It is only a cache: without it the module is compiled again.
@@ -91,7 +109,7 @@ impl CompiledCache {
             let digest = ModuleDigest::of(&bytes);
             let partial = self
                 .directory
-                .join(format!("{prefix}{}.partial", std::process::id()));
+                .join(format!("{prefix}{}{PARTIAL}", std::process::id()));
             let written = write(&partial, &bytes).and_then(|()| {
                 fs::rename(
                     &partial,
@@ -169,4 +187,39 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = new_file(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::FileTimes;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_used_for_longest_is_removed_first() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let cache = CompiledCache::new(directory.path().to_owned());
+        // Neither by name nor by the time of writing.
+        for (name, hours_ago) in [("a", 2), ("b", 3), ("c", 1)] {
+            let file = File::create(directory.path().join(name)).expect("a file");
+            file.set_len(10).expect("a size");
+            let used = SystemTime::now() - Duration::from_secs(3600 * hours_ago);
+            file.set_times(FileTimes::new().set_accessed(used))
+                .expect("a time");
+        }
+        let left = || {
+            let entries = fs::read_dir(directory.path()).expect("a directory");
+            let mut names: Vec<String> = entries
+                .map(|entry| entry.expect("an entry").file_name())
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names.concat()
+        };
+        for (limit, wanted) in [(30, "abc"), (29, "ac"), (10, "c"), (0, "")] {
+            cache.remove_unused(limit);
+            assert_eq!(left(), wanted, "{limit}");
+        }
+    }
 }

@@ -128,6 +128,11 @@ impl Tiers {
         }
     }
 
+    #[cfg(not(feature = "wasm-jit"))]
+    pub(crate) fn compile_now(&self, _: &LoadedModule) -> Result<Arc<dyn Code>, EngineError> {
+        Err(EngineError::no_compiler())
+    }
+
     /// Compiled code, if it is there or if the module is to be compiled now.
     #[cfg(feature = "wasm-jit")]
     fn compiled(

@@ -36,7 +36,9 @@ impl Cache {
             usage: WasmUsage::Command,
             cache: Some(self.directory.path().to_owned()),
             on_step: Some(StepListener::new(move |step, _| {
-                seen.lock().unwrap().push(step)
+                if is_of_engine(step) {
+                    seen.lock().unwrap().push(step);
+                }
             })),
             ..WasmOptions::default()
         });
@@ -65,6 +67,11 @@ impl Cache {
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Whether a step makes code, and is not part of every call.
+fn is_of_engine(step: WasmStep) -> bool {
+    matches!(step, WasmStep::Load | WasmStep::Compile)
 }
 
 const COMPILED: [WasmStep; 1] = [WasmStep::Compile];
@@ -108,6 +115,50 @@ fn damaged_code_is_compiled_again() {
         assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
         assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
     }
+}
+
+/// The code of another version of the compiler, or of one with other settings, under the name of ours.
+#[test]
+fn code_of_another_compiler_is_refused() {
+    use sha2::{Digest as _, Sha256};
+
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    let own = cache.code();
+    let name = own.file_name().unwrap().to_str().unwrap();
+    let prefix = &name[..=name.rfind('-').unwrap()];
+    let other = wasmtime::Engine::default();
+    let code = other.precompile_module(&fs::read(&cache.module.path).unwrap());
+    let code = code.unwrap();
+    let digest = Sha256::digest(&code);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::remove_file(&own).unwrap();
+    let forged = cache.compiled().join(format!("{prefix}{digest}.cwasm"));
+    fs::write(&forged, code).unwrap();
+    set_mode(&forged, 0o600);
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    assert!(!forged.exists());
+    assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed() {
+    let cache = Cache::new();
+    cache.run(WasmEngine::Compiler);
+    let code = cache.code();
+    let partial = code.with_file_name(
+        code.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace(".cwasm", ".partial"),
+    );
+    let of_another_module = cache.compiled().join("other-1.partial");
+    fs::rename(&code, &partial).unwrap();
+    fs::write(&of_another_module, "").unwrap();
+    assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+    assert!(!partial.exists());
+    assert!(of_another_module.exists());
 }
 
 #[test]
@@ -208,7 +259,9 @@ fn a_server_interprets_until_the_code_is_compiled() {
     let evaluator = WasmEvaluator::new(WasmOptions {
         usage: WasmUsage::Server,
         on_step: Some(StepListener::new(move |step, _| {
-            seen.lock().unwrap().push(step);
+            if is_of_engine(step) {
+                seen.lock().unwrap().push(step);
+            }
             if step == WasmStep::Compile {
                 compiled.send(()).unwrap();
             }

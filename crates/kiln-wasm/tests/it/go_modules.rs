@@ -209,3 +209,50 @@ fn a_thousand_parallel_runs_are_all_right() {
         }
     });
 }
+
+/// The example of the documentation, which has one dependency.
+#[test]
+fn the_example_in_go_passes_its_tests_and_runs() {
+    let directory = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/wasm-function/go"
+    );
+    let go = |arguments: &[&str], variables: &[(&str, &str)]| {
+        Command::new("go")
+            .args(arguments)
+            .current_dir(directory)
+            .env("GOTOOLCHAIN", "local")
+            .envs(variables.iter().copied())
+            .output()
+    };
+    match go(&["mod", "download"], &[]) {
+        Err(_) => return skip("there is no go"),
+        Ok(output) if !output.status.success() => {
+            return skip("the modules of Go that the example needs cannot be downloaded");
+        }
+        Ok(_) => {}
+    }
+    let succeed = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let output = go(arguments, variables).unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "go {arguments:?}: {message}");
+    };
+    succeed(&["vet", "./..."], &[]);
+    succeed(&["test", "./..."], &[]);
+    let list = format!("{LIST}functionConfig:\n  data:\n    owner: shop\n");
+    let built = tempfile::tempdir().unwrap();
+    for system in SYSTEMS {
+        let path = built.path().join(format!("{system}.wasm"));
+        let output = path.display().to_string();
+        let target = [("GOOS", system), ("GOARCH", "wasm")];
+        succeed(&["build", "-o", &output, "."], &target);
+        // The interpreter: compiling takes longer than everything else here.
+        let evaluator = evaluator(WasmEngine::Interpreter);
+        let answer = describe(Call::new(&list).run(&evaluator, &path));
+        assert!(answer.starts_with("0|"), "{system}: {answer}");
+        assert!(
+            answer.contains("example.com/owner: shop"),
+            "{system}: {answer}"
+        );
+    }
+}

@@ -107,6 +107,39 @@ fn leb128(mut value: u32) -> Vec<u8> {
 }
 
 #[test]
+fn a_module_beyond_100_megabytes_is_refused() {
+    let module = ModuleFile::new(b"\0asm\x01\0\0\0");
+    let file = std::fs::OpenOptions::new().write(true).open(&module.path);
+    file.unwrap().set_len(kiln_wasm::MAX_MODULE + 1).unwrap();
+    let answer = Call::new("").on_all_engines(&module);
+    assert!(
+        answer.contains("the module is larger than 104857600 bytes"),
+        "{answer}"
+    );
+}
+
+/// Segments that are larger than the memory, or than its limit.
+#[test]
+fn huge_data_segments_are_failures() {
+    let data = "x".repeat(1 << 20);
+    let module = |pages: u32| {
+        format!(
+            r#"(module (memory (export "memory") {pages}) (data (i32.const 0) "{data}") (func (export "_start")))"#
+        )
+    };
+    let answer = Call::new("").on_all_engines(&ModuleFile::of_text(&module(1)));
+    assert!(!answer.starts_with("0|"), "{answer}");
+    let fits = Call::new("").on_all_engines(&ModuleFile::of_text(&module(16)));
+    assert_eq!(fits, "0||");
+    let call = Call {
+        limits: with_memory(512 << 10),
+        ..Call::new("")
+    };
+    let answer = call.on_all_engines(&ModuleFile::of_text(&module(16)));
+    assert!(answer.starts_with("error: "), "{answer}");
+}
+
+#[test]
 fn truncated_modules_are_errors() {
     let whole = wat::parse_str(
         r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))

@@ -1,10 +1,11 @@
 //! `kiln version`
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use function_runner::{BuildInfo, newest_functions};
 
 use crate::compat::Compat;
+use crate::error::bail_usage;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
@@ -27,7 +28,7 @@ pub(crate) fn cmd_version(ui: &Ui, args: &VersionArgs) -> Result<()> {
         ("text", Compat::Kpt | Compat::KptV039) => {
             format!("Version: {}\nGit commit: {}\n", build.version, build.commit)
         }
-        (other, _) => bail!("invalid output format {other:?}; must be text or json"),
+        (other, _) => bail_usage!("invalid output format {other:?}; must be text or json"),
     };
     ui.write_data(text.as_bytes())
 }

@@ -166,7 +166,7 @@ fn chain(
 ) -> Result<EvaluatorChain, EngineLinkError> {
     let wasm = WasmFlags::default().check(&WasmContext {
         compat: Compat::Kiln,
-        kpt_programs: WasmPrograms::Nothing,
+        programs: WasmPrograms::Nothing,
         pull_policy: settings.pull_policy,
         has_runner: false,
     })?;

@@ -13,6 +13,10 @@ use crate::functions::policy;
 pub(crate) const NO_ITEMS: &str = "a function must print all resources to keep; to change nothing, print the input ResourceList; \
     to remove everything, print `items: []`";
 
+/// A function of a package in a repository that nothing can run.
+pub(super) const NO_RUNNER: &str = "`kiln rpkg` runs built-in functions and functions in WebAssembly; to run other images, pass a function runner with \
+    --runner, or register the repository with one";
+
 pub(super) const INVALID_FILE: &str =
     "fix the file, or list it in .krmignore if it does not contain resources";
 

@@ -171,7 +171,7 @@ impl CommandError {
     }
 
     /// Position, function, package and hint, each line after a line break.
-    fn context(&self) -> String {
+    pub(crate) fn context(&self) -> String {
         let quote = kiln_go::quote;
         let mut text = String::new();
         let position = self.position.as_ref().and_then(FilePosition::shown);

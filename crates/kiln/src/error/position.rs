@@ -27,6 +27,26 @@ pub(crate) enum PositionDisplay {
 }
 
 impl FilePosition {
+    /// The same, shown with its line of the file. The files are those of a directory that the path begins with.
+    pub(super) fn with_line(self, files: &dyn FileSource, directory: &str) -> FilePosition {
+        if self.display != PositionDisplay::InMessage {
+            return self;
+        }
+        let path = self.file.strip_prefix(directory).unwrap_or(&self.file);
+        let text = files.read(path.trim_start_matches('/')).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let line = self
+            .line
+            .checked_sub(1)
+            .and_then(|line| text.lines().nth(line));
+        FilePosition {
+            display: line.map_or(PositionDisplay::Path, |line| {
+                PositionDisplay::Line(line.to_owned())
+            }),
+            ..self
+        }
+    }
+
     /// The position for a message, unless the message contains it.
     pub(super) fn shown(&self) -> Option<String> {
         match self.display {

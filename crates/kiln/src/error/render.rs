@@ -171,6 +171,8 @@ impl RenderErrors<'_> {
                 let functions = container_functions::of_package(self.files, self.evaluators?);
                 container_functions::unavailable(unavailability.error(), &functions)
             }
+            // A package in a repository: its images are never run as containers.
+            Failure::NotFound(_) if self.evaluators.is_none() => Some(hints::NO_RUNNER.to_owned()),
             Failure::NoMatchingTag(_) => {
                 let problems = self.evaluators.map(EvaluatorSetup::registry_problems);
                 Some(hints::no_matching_tag(&problems.unwrap_or_default()))

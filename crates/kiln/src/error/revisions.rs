@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use kiln_render::RenderError;
+use kiln_task::git::GitIdentity;
 use kiln_task::{
     AccessError, ApproveError, ChangeError, CreateError, DeleteError, Lifecycle, RenderFailure,
     UnmetGate,
@@ -40,9 +41,13 @@ pub(super) fn failed_render(plain: CommandError, failure: &RenderFailure) -> Com
         named: &failed.directory,
         evaluators: None,
     };
+    let traced = errors.traced(trace, String::new());
+    let position = traced.position;
     CommandError {
         message: plain.message,
-        ..errors.traced(trace, String::new())
+        // Porch's message has no line of the file.
+        position: position.map(|position| position.with_line(&files, &failed.directory)),
+        ..traced
     }
 }
 
@@ -83,13 +88,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
 
 fn change(error: &ChangeError) -> Option<String> {
     Some(match error {
-        ChangeError::NotDraft { name, lifecycle } => match lifecycle {
-            Lifecycle::Draft => return None,
-            Lifecycle::Proposed => {
-                format!("turn the proposal back into a draft with `kiln rpkg reject {name}`")
-            }
-            Lifecycle::Published | Lifecycle::DeletionProposed => copy(name),
-        },
+        ChangeError::NotDraft { name, lifecycle } => return not_draft(name, *lifecycle),
         ChangeError::CannotPropose { name, .. } => copy(name),
         ChangeError::CannotReject { name, lifecycle } => match lifecycle {
             Lifecycle::Draft => format!("only proposals are rejected; delete the draft with `kiln rpkg del {name}`"),
@@ -102,11 +101,40 @@ fn change(error: &ChangeError) -> Option<String> {
             "push a directory that `kiln rpkg pull` has written; it contains the version in the file .KptRevisionMetadata"
                 .to_owned()
         }
-        ChangeError::Conflict(name) => format!(
-            "`kiln rpkg log {name}` lists the commits with their authors; pull the revision to another directory, repeat your change there and push it"
-        ),
+        ChangeError::Conflict {
+            name,
+            lifecycle,
+            author,
+        } => match not_draft(name, *lifecycle) {
+            Some(hint) => hint,
+            None => pushed_by_another(name, author.as_ref()),
+        },
         _ => return None,
     })
+}
+
+/// How a revision that is not a draft can be changed.
+fn not_draft(name: &str, lifecycle: Lifecycle) -> Option<String> {
+    match lifecycle {
+        Lifecycle::Draft => None,
+        Lifecycle::Proposed => Some(format!(
+            "turn the proposal back into a draft with `kiln rpkg reject {name}`"
+        )),
+        Lifecycle::Published | Lifecycle::DeletionProposed => Some(copy(name)),
+    }
+}
+
+/// A draft that has changed since it was pulled.
+fn pushed_by_another(name: &str, author: Option<&GitIdentity>) -> String {
+    let author = author.map_or_else(String::new, |author| {
+        format!(
+            "{} <{}> pushed the present version; ",
+            author.name, author.email
+        )
+    });
+    format!(
+        "{author}`kiln rpkg log {name}` lists the commits with their authors; pull the revision to another directory, repeat your change there and push it"
+    )
 }
 
 fn copy(name: &str) -> String {

@@ -118,7 +118,10 @@ impl EvaluatorFlags {
         let own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
         let wasm = self.wasm.check(&WasmContext {
             compat: ui.compat(),
-            kpt_programs: kpt_wasm_programs,
+            programs: match ui.compat() {
+                Compat::Kiln => WasmPrograms::ByContent,
+                Compat::Kpt | Compat::KptV039 => kpt_wasm_programs,
+            },
             pull_policy,
             has_runner: self.functions.has_runner(),
         })?;

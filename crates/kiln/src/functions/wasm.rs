@@ -13,8 +13,8 @@ use clap::Args;
 use kiln_evaluators::{WasmChainOptions, WasmImageOrder, WasmPrograms};
 use kiln_oci::PullPolicy;
 use kiln_wasm::{
-    StepListener, WasmClock, WasmEngine, WasmEvaluator, WasmImageEvaluator, WasmImageOptions,
-    WasmImages, WasmOptions, WasmRandom, WasmStep,
+    HAS_COMPILER, StepListener, WasmClock, WasmEngine, WasmEvaluator, WasmImageEvaluator,
+    WasmImageOptions, WasmImages, WasmOptions, WasmRandom, WasmStep,
 };
 
 use super::registry_tags::registry_options;
@@ -42,8 +42,8 @@ pub(crate) struct WasmFlags {
 /// What the flags are combined with.
 pub(crate) struct WasmContext {
     pub(crate) compat: Compat,
-    /// Which programs are modules in kpt's mode.
-    pub(crate) kpt_programs: WasmPrograms,
+    /// Which programs are modules.
+    pub(crate) programs: WasmPrograms,
     pub(crate) pull_policy: PullPolicy,
     /// Whether a function runner runs the images, modules too.
     pub(crate) has_runner: bool,
@@ -80,8 +80,13 @@ impl WasmSteps {
 }
 
 impl WasmFlags {
+    /// Whether modules run here even if something else could run the image.
+    pub(crate) fn prefers_modules(&self) -> bool {
+        self.allow_alpha_wasm == Some(true)
+    }
+
     pub(crate) fn check(&self, context: &WasmContext) -> Result<WasmSetup> {
-        let is_allowed = self.allow_alpha_wasm == Some(true);
+        let is_allowed = self.prefers_modules();
         let is_kpt = context.compat != Compat::Kiln;
         let steps = WasmSteps::default();
         if is_kpt && !is_allowed {
@@ -119,10 +124,7 @@ impl WasmFlags {
         });
         let chain = WasmChainOptions {
             modules,
-            programs: match is_kpt {
-                true => context.kpt_programs,
-                false => WasmPrograms::ByContent,
-            },
+            programs: context.programs,
             images: images.clone(),
             image_order: match is_kpt {
                 true => WasmImageOrder::First,
@@ -140,7 +142,7 @@ impl WasmFlags {
 /// `KILN_WASM_AOT=1` compiles every module before it first runs.
 fn engine(flag: WasmEngine) -> WasmEngine {
     let is_set = std::env::var(KILN_WASM_AOT).is_ok_and(|value| value == "1");
-    match (flag, is_set && cfg!(feature = "wasm-jit")) {
+    match (flag, is_set && HAS_COMPILER) {
         (WasmEngine::Auto, true) => WasmEngine::Compiler,
         (flag, _) => flag,
     }

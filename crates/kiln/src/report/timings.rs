@@ -1,6 +1,7 @@
 //! The timing breakdown of `--timings`.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -59,12 +60,27 @@ impl<'a> Timings<'a> {
             }
             line(call.elapsed, &what);
         }
-        for (step, elapsed) in steps {
-            line(*elapsed, &format!("  {step}, in a function above"));
+        for (step, (count, elapsed)) in by_step(steps) {
+            let what = match count {
+                1 => format!("  {step}, in a function above"),
+                count => format!("  {step}, {count} times in the functions above"),
+            };
+            line(elapsed, &what);
         }
         line(self.elapsed().saturating_sub(rendered), "write");
         text
     }
+}
+
+/// How often each step was done, and how long it took in all.
+fn by_step(steps: &[(WasmStep, Duration)]) -> BTreeMap<WasmStep, (usize, Duration)> {
+    let mut by_step: BTreeMap<WasmStep, (usize, Duration)> = BTreeMap::new();
+    for (step, elapsed) in steps {
+        let (count, total) = by_step.entry(*step).or_default();
+        *count += 1;
+        *total += *elapsed;
+    }
+    by_step
 }
 
 impl Log for Timings<'_> {

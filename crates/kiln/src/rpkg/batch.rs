@@ -15,7 +15,6 @@ pub(crate) fn for_each_revision(
         bail_usage!("PACKAGE_REVISION is a required positional argument");
     }
     let mut errors = Vec::new();
-    let mut hints: Vec<String> = Vec::new();
     for name in names {
         let Err(error) = act(name).map_err(CommandError::from) else {
             continue;
@@ -23,17 +22,29 @@ pub(crate) fn for_each_revision(
         if error.class == ErrorClass::OutputClosed {
             return Err(error.into());
         }
-        let message = error.plain_message().to_owned();
-        ui.print_message(&format!("{name} failed ({message})"));
-        errors.push(message);
-        hints.extend(error.hint.filter(|hint| !hints.contains(hint)));
+        ui.print_message(&format!("{name} failed ({})", error.plain_message()));
+        errors.push(error);
     }
-    if errors.is_empty() {
-        return Ok(());
+    match errors.len() {
+        0 => Ok(()),
+        1 => {
+            // The position and the hint of the only error are those of the command.
+            let error = errors.remove(0);
+            let message = format!("error: errors:\n  {}", error.plain_message());
+            Err(CommandError {
+                message: Some(message),
+                ..error
+            }
+            .into())
+        }
+        _ => {
+            let texts: Vec<String> = errors.iter().map(with_context).collect();
+            Err(CommandError::new(format!("error: errors:\n  {}", texts.join("\n  "))).into())
+        }
     }
-    Err(CommandError {
-        hint: (!hints.is_empty()).then(|| hints.join("; ")),
-        ..CommandError::new(format!("error: errors:\n  {}", errors.join("\n  ")))
-    }
-    .into())
+}
+
+/// The message with position and hint.
+fn with_context(error: &CommandError) -> String {
+    format!("{}{}", error.plain_message(), error.context())
 }

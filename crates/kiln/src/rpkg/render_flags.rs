@@ -1,7 +1,7 @@
 //! The flags of verbs that render, and the evaluators for the packages of a repository.
 //!
 //! Built-in functions come first, then a function runner: that of the flag, else the one that the repository was registered
-//! with. Containers are never started and programs only with a flag, because packages are not trusted.
+//! with. A runner runs images that are WebAssembly modules; without one, or on request, they run here. Containers are never started and programs only with a flag, because packages are not trusted.
 
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_evaluators::{ChainOptions, ExecOptions, NativeOptions};
+use kiln_evaluators::{ChainOptions, ExecOptions, NativeOptions, WasmChainOptions, WasmPrograms};
 use kiln_exec::ExecEvaluator;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::DEFAULT_PREFIX;
+use kiln_oci::PullPolicy;
 use kiln_package::available_threads;
 use kiln_policy::LoadedPolicy;
 use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
@@ -25,6 +26,7 @@ use crate::environment::is_attribution_disabled;
 use crate::functions::flags::FunctionFlags;
 use crate::functions::policy::PolicyFlags;
 use crate::functions::registry_tags::RegistryTags;
+use crate::functions::wasm::{WasmContext, WasmFlags};
 use crate::interrupt::on_interrupt;
 use crate::report::function_log::FunctionLog;
 use crate::ui::Ui;
@@ -34,6 +36,8 @@ use crate::ui::Ui;
 pub(crate) struct RenderFlags {
     #[command(flatten)]
     functions: FunctionFlags,
+    #[command(flatten)]
+    wasm: WasmFlags,
     /// Print errors only
     #[arg(short, long)]
     quiet: bool,
@@ -46,6 +50,9 @@ pub(crate) struct RenderFlags {
 pub(crate) struct RenderSetup {
     prefix: String,
     native: Option<NativeOptions>,
+    wasm: Option<WasmChainOptions>,
+    /// Whether modules run here even if there is a function runner, which runs them too.
+    prefers_modules: bool,
     programs: Option<ExecEvaluator>,
     remote: Option<Arc<dyn Evaluator>>,
     policy: Option<Arc<LoadedPolicy>>,
@@ -70,9 +77,18 @@ impl RenderFlags {
             false => None,
         };
         let cancel = on_interrupt();
+        let wasm = self.wasm.check(&WasmContext {
+            compat: ui.compat(),
+            // The files of a package are in git: a path would name a file of this machine.
+            programs: WasmPrograms::Nothing,
+            pull_policy: PullPolicy::IfNotPresent,
+            has_runner: flags.has_runner(),
+        })?;
         Ok(RenderSetup {
             prefix: flags.prefix()?,
             native: flags.native(),
+            wasm: wasm.chain,
+            prefers_modules: self.wasm.prefers_modules(),
             programs,
             remote: flags.remote()?,
             policy: flags.policy(ui)?,
@@ -97,6 +113,8 @@ impl RenderSetup {
                 is_watched: true,
                 ..NativeOptions::default()
             }),
+            wasm: None,
+            prefers_modules: false,
             programs: None,
             remote: None,
             policy: PolicyFlags::default().load(ui)?,
@@ -151,6 +169,10 @@ impl RepositoryEvaluators for RenderSetup {
             own: vec![("builtin", Arc::new(Builtins))],
             exec,
             native: self.native.clone(),
+            wasm: self
+                .wasm
+                .clone()
+                .filter(|_| remote.is_none() || self.prefers_modules),
             remote,
             policy: self.policy.clone(),
             ..ChainOptions::default()

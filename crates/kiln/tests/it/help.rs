@@ -76,6 +76,60 @@ fn bash_completes_a_version_after_a_colon() {
     );
 }
 
+/// Fish completes without a terminal.
+#[test]
+fn fish_completes_functions_and_versions() {
+    let test_env = TestEnvironment::new();
+    if test_env
+        .shell(&test_env.work(), "command -v fish", &[])
+        .code
+        != Some(0)
+    {
+        return skip("fish_completes_functions_and_versions", "fish is not there");
+    }
+    for (line, wanted) in [
+        ("kiln fn eval -i set-l", "set-labels"),
+        ("kiln fn eval -i set-labels:v0.2", "set-labels:v0.2.0"),
+        ("kiln rpk", "rpkg"),
+    ] {
+        let script = format!("fish -c 'kiln completion fish | source; complete -C \"{line}\"'");
+        let ran = test_env.shell(&test_env.work(), &script, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let words = ran.stdout.lines().map(|line| line.split('\t').next());
+        let words: Vec<&str> = words.flatten().collect();
+        assert!(words.contains(&wanted), "{line}: {}", ran.stdout);
+    }
+}
+
+/// Completion of zsh needs its line editor, so a terminal of its own gets the keys.
+#[test]
+fn zsh_completes_functions() {
+    let test_env = TestEnvironment::new();
+    if test_env.shell(&test_env.work(), "command -v zsh", &[]).code != Some(0) {
+        return skip("zsh_completes_functions", "zsh is not there");
+    }
+    test_env.write(
+        "complete.zsh",
+        "zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; autoload -Uz compinit; compinit -u; source <(kiln completion zsh); print rea\"\"dy'
+zpty -r shell seen '*ready*'
+zpty -n -w shell $'kiln fn eval -i set-lab\\t'
+zpty -r shell seen '*set-labels*'
+print found
+zpty -d shell
+",
+    );
+    let script = "timeout 60 zsh -f complete.zsh";
+    let ran = test_env.shell(&test_env.work(), script, &[("TERM", "xterm")]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "found\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn man_pages_are_written_for_every_command() {
     let test_env = TestEnvironment::new();
@@ -133,13 +187,19 @@ fn colours_are_for_terminals_and_on_request() {
     ));
     assert!(is_coloured("kiln fn rendr --color always", &[]));
     assert!(!is_coloured("kiln fn rendr --color never", &[]));
-    let no_color = [("NO_COLOR", "1")];
-    assert!(!is_coloured(
-        "script -qec 'kiln fn render pkg --dry-run' /dev/null || true",
-        &no_color
-    ));
-    assert!(!is_coloured(
-        "script -qec 'kiln fn rendr' /dev/null || true",
-        &no_color
-    ));
+    let on_terminal = |command: &str| format!("script -qec '{command}' /dev/null || true");
+    if test_env.shell(&work, "command -v script", &[]).code != Some(0) {
+        return skip("colours_are_for_terminals", "there is no program `script`");
+    }
+    // On a terminal, the same commands are coloured without the variable.
+    for command in ["kiln fn render pkg --dry-run", "kiln fn rendr"] {
+        assert!(
+            is_coloured(&on_terminal(command), &[("TERM", "xterm")]),
+            "{command}"
+        );
+    }
+    let no_color = [("NO_COLOR", "1"), ("TERM", "xterm")];
+    for command in ["kiln fn render pkg --dry-run", "kiln fn rendr"] {
+        assert!(!is_coloured(&on_terminal(command), &no_color), "{command}");
+    }
 }

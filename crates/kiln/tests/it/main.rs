@@ -33,6 +33,7 @@ mod package_kills;
 mod package_runners;
 mod packages;
 mod pkg;
+mod pkg_remote;
 mod policy;
 mod progress;
 mod recorded;

@@ -207,6 +207,37 @@ fn a_package_from_a_real_registry_lives() {
     }
 }
 
+/// Regression: the lines about images ended in `@`.
+#[test]
+fn a_package_from_an_image_is_fetched_and_updated_in_a_directory() {
+    let git_env = TestEnvironment::new();
+    let registry = TestRegistry::scripted();
+    let host = &registry.host;
+    let (first, _) = push_versions(&registry);
+    let got = git_env.kiln(
+        &["pkg", "get", &format!("oci://{host}/team/base:v1"), "app"],
+        "",
+    );
+    assert_eq!(got.code, Some(0), "{got:?}");
+    assert_eq!(
+        got.stderr,
+        format!("Package \"app\":\nFetching oci://{host}/team/base:v1\n\nFetched 1 package(s).\n")
+    );
+    let check = git_env.kiln(&["pkg", "update", "app", "--check"], "");
+    assert_eq!(check.code, Some(3), "{check:?}");
+    let newer =
+        format!("app: newer than {host}/team/base:v1: v2; update with `kiln pkg update app@v2`\n");
+    assert_eq!(check.stderr, newer);
+    let updated = git_env.kiln(&["pkg", "update", "app@v2"], "");
+    assert_eq!(updated.code, Some(0), "{updated:?}");
+    let lines = format!(
+        "Package \"app\":\nFetching upstream from oci://{host}/team/base:v2\nFetching origin from oci://{host}/team/base@{first}\n"
+    );
+    assert!(updated.stderr.starts_with(&lines), "{updated:?}");
+    let check = git_env.kiln(&["pkg", "update", "app", "--check"], "");
+    assert_eq!(check.code, Some(0), "{check:?}");
+}
+
 /// Credentials are where Docker has them: in its file, wherever that is, or with a helper.
 #[test]
 fn a_package_behind_a_password_is_had_with_docker_s_credentials() {

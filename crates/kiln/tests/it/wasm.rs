@@ -2,10 +2,20 @@
 
 use std::fs;
 
+use crate::faults::skip;
+use crate::packages::GitEnvironment;
 use crate::test_environment::TestEnvironment;
+
+#[expect(dead_code, reason = "the tests of images use more of it")]
+#[path = "../../../kiln-wasm/tests/it/registry.rs"]
+mod registry;
+
+use registry::TestRegistry;
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./echo.wasm\n";
 const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+
+const CONFIG_MAP_SHELL: &str = "apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: a\\n";
 
 /// A program of WASI that copies its input to its output.
 const ECHO: &str = r#"(module
@@ -26,8 +36,39 @@ fn environment() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.write("pkg/Kptfile", KPTFILE);
     env.write("pkg/a.yaml", CONFIG_MAP);
-    fs::write(env.work().join("echo.wasm"), wat::parse_str(ECHO).unwrap()).unwrap();
+    write_module(&env);
     env
+}
+
+fn write_module(env: &TestEnvironment) {
+    fs::write(env.work().join("echo.wasm"), wat::parse_str(ECHO).unwrap()).unwrap();
+}
+
+/// Pushes the module with a command, and checks the text.
+#[track_caller]
+fn push(env: &TestEnvironment, registry: &TestRegistry, command: &[&str], index: usize) -> String {
+    let image = format!(
+        "{}/team/{}:v1",
+        registry.host,
+        command.join("-").replace('=', "-")
+    );
+    let pushed = env.kiln(&[command, &["echo.wasm", &image]].concat(), "");
+    assert_eq!(pushed.code, Some(0), "{pushed:?}");
+    let lines: Vec<&str> = pushed.stdout.lines().collect();
+    assert_eq!(lines.len(), 2 + index, "{pushed:?}");
+    assert!(
+        lines[0].starts_with("digest of the image: sha256:"),
+        "{pushed:?}"
+    );
+    if index == 1 {
+        let line = lines[1].starts_with("digest of the image index: sha256:");
+        assert!(line, "{pushed:?}");
+    }
+    assert_eq!(
+        lines[1 + index],
+        format!("image has been pushed to {image}")
+    );
+    image
 }
 
 #[test]
@@ -71,7 +112,10 @@ fn both_engines_are_flags() {
         "",
     );
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("wasm.load"), "{}", outcome.stderr);
+    for step in ["wasm.load", "wasm.instantiate", "wasm.run"] {
+        let line = format!("  {step}, in a function above");
+        assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
+    }
     let outcome = env.kiln(&["fn", "render", "pkg", "--wasm-engine=other"], "");
     assert!(
         outcome
@@ -80,15 +124,36 @@ fn both_engines_are_flags() {
         "{}",
         outcome.stderr
     );
+}
+
+/// Regression: kiln looked at a feature of its own, and in a build of the whole workspace it said that it has no compiler.
+#[test]
+fn a_module_is_compiled_ahead_of_its_first_call() {
+    let env = environment();
     let compiled = env.kiln(&["wasm", "compile", "echo.wasm"], "");
-    match cfg!(feature = "wasm-jit") {
-        true => assert_eq!(compiled.code, Some(0), "{}", compiled.stderr),
-        false => assert!(
+    if !kiln_wasm::HAS_COMPILER {
+        assert_eq!(compiled.code, Some(1));
+        assert!(
             compiled.stderr.contains("this kiln has no compiler"),
             "{}",
             compiled.stderr
-        ),
+        );
+        return skip(
+            "a_module_is_compiled_ahead_of_its_first_call",
+            "this build has no compiler",
+        );
     }
+    assert_eq!(compiled.code, Some(0), "{}", compiled.stderr);
+    let render = ["fn", "render", "pkg", "--wasm-engine=compiler", "--timings"];
+    let outcome = env.kiln(&render, "");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    // The stored code is loaded.
+    assert!(outcome.stderr.contains("wasm.load"), "{}", outcome.stderr);
+    assert!(
+        !outcome.stderr.contains("wasm.compile"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -134,4 +199,84 @@ fn commands_of_kpt_check_their_arguments() {
     let outcome = env.kiln(&["alpha", "wasm", "pull"], "");
     let expected = "2 positional arguments (a OCI image and a local path) required";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+}
+
+#[test]
+fn modules_are_pushed_pulled_and_run_as_images() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    for (command, index) in [
+        (&["wasm", "push", "--format=oci"][..], 0),
+        (&["wasm", "push", "--format=kpt"][..], 1),
+        (&["alpha", "wasm", "push"][..], 1),
+    ] {
+        let image = push(&env, &registry, command, index);
+        for pull in [&["wasm", "pull"][..], &["alpha", "wasm", "pull"][..]] {
+            let pulled = env.kiln(&[pull, &[&image, "out/pulled.wasm"]].concat(), "");
+            assert_eq!(
+                (pulled.code, pulled.stdout.as_str()),
+                (Some(0), ""),
+                "{pulled:?}"
+            );
+            let read = |path: &str| fs::read(env.work().join(path)).unwrap();
+            assert_eq!(read("out/pulled.wasm"), read("echo.wasm"));
+            fs::remove_file(env.work().join("out/pulled.wasm")).unwrap();
+        }
+        let eval = |flags: &[&str]| {
+            let arguments = [&["fn", "eval", "pkg", "-i", &image, "-o", "unwrap"], flags].concat();
+            env.kiln(&arguments, "")
+        };
+        let outcome = eval(&[]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stdout.contains(CONFIG_MAP), "{}", outcome.stdout);
+        assert!(
+            outcome.stderr.contains(&format!("[PASS] \"{image}\"")),
+            "{}",
+            outcome.stderr
+        );
+        let outcome = eval(&["--compat=kpt", "--allow-alpha-wasm"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(
+            outcome
+                .stderr
+                .contains(&format!("[RUNNING] WASM \"{image}\"")),
+            "{}",
+            outcome.stderr
+        );
+        env.write(
+            "pkg/Kptfile",
+            &KPTFILE.replace("exec: ./echo.wasm", &format!("image: {image}")),
+        );
+        let outcome = env.kiln(
+            &["fn", "render", "pkg", "--compat=kpt", "--allow-alpha-wasm"],
+            "",
+        );
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+    let missing = format!("{}/team/none:v1", registry.host);
+    let pulled = env.kiln(&["wasm", "pull", &missing, "none.wasm"], "");
+    assert_eq!(pulled.code, Some(1));
+    assert!(pulled.stderr.contains(&missing), "{}", pulled.stderr);
+    assert!(!env.work().join("none.wasm").exists());
+}
+
+/// Packages in repositories are not trusted, but a module can do no harm.
+#[test]
+fn a_package_in_a_repository_runs_modules() {
+    let Some(git_env) = GitEnvironment::new("a_package_in_a_repository_runs_modules") else {
+        return;
+    };
+    let registry = TestRegistry::start();
+    write_module(&git_env.test_env);
+    let image = push(&git_env.test_env, &registry, &["wasm", "push"], 0);
+    let log = git_env.run(&format!(
+        "kiln rpkg init p --repository up --workspace v1 2>/dev/null; kiln rpkg pull up.p.v1 p
+        printf 'pipeline:\\n  mutators:\\n  - image: {image}\\n  - image: set-labels:v0.2.0\\n    configMap: {{a: b}}\\n' >> p/Kptfile
+        printf '{CONFIG_MAP_SHELL}' > p/c.yaml
+        kiln rpkg push up.p.v1 p 2>&1
+        kiln rpkg propose up.p.v1 2>&1; kiln rpkg approve up.p.v1
+        git --git-dir up.git show main:p/c.yaml"
+    ));
+    assert!(log.contains(&format!("[PASS] \"{image}\"")), "{log}");
+    assert!(log.contains("    a: b\n"), "{log}");
 }

@@ -7,4 +7,5 @@ mod go_peers;
 mod peers;
 mod probe;
 mod threads;
+mod version;
 mod wrapper_process;

@@ -93,6 +93,16 @@ impl UpstreamRepository {
         self.heads.keys().cloned().collect()
     }
 
+    /// The tags, if this name is one of them and not that of a branch.
+    pub(crate) fn tags_beside(&self, git_ref: &str) -> Vec<String> {
+        match self.resolve(git_ref) {
+            Some((_, name)) if name.starts_with("refs/tags/") => {
+                self.tags.keys().cloned().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     pub(crate) fn has_tag(&self, name: &str) -> bool {
         self.tags
             .contains_key(name.strip_prefix("refs/tags/").unwrap_or(name))

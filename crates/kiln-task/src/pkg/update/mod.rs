@@ -13,7 +13,7 @@ use super::kptfile::{KptfileFields, read, with_fields};
 use super::sources::{FetchError, FetchedPackage, PkgSources};
 use super::subpackages::updated_subpackages;
 use crate::contents::{Contents, ContentsError, PackagePath};
-use crate::image::ImageLock;
+use crate::image::{ImageLock, SCHEME};
 use crate::merge::{Attribution, Conflict, MergeError, join_path};
 use crate::task::Strategy;
 
@@ -208,29 +208,21 @@ impl Update<'_, '_> {
             kptfile.upstream_lock.as_ref().and_then(ImageLock::of),
         ) {
             (Some(git), _) => {
-                self.sources.event(PkgEvent::FetchingUpstream {
-                    repo: git.repo.clone(),
-                    git_ref: git.git_ref.clone(),
-                });
-                (self.sources.fetch_git(&git)?, None, git)
+                let source = format!("{}@{}", git.repo, git.git_ref);
+                self.sources.event(PkgEvent::FetchingUpstream(source));
+                (self.sources.fetch_git(&git)?, None, Some(git))
             }
             (None, Some(lock)) => {
                 let image = self.target_image(directory, &lock)?;
-                let named = Git {
-                    repo: image.clone(),
-                    ..Git::default()
-                };
-                self.sources.event(PkgEvent::FetchingUpstream {
-                    repo: image.clone(),
-                    git_ref: String::new(),
-                });
+                let source = format!("{SCHEME}{image}");
+                self.sources.event(PkgEvent::FetchingUpstream(source));
                 let (new, upstream) = self.sources.fetch_image(&image)?;
-                (new, Some(upstream), named)
+                (new, Some(upstream), None)
             }
             (None, None) => return Err(FetchError::NoGit.into()),
         };
         let old = match &kptfile.upstream_lock {
-            Some(lock) => self.fetch_origin(lock, &named)?,
+            Some(lock) => self.fetch_origin(lock, named.as_ref())?,
             None => Contents::new(),
         };
         Ok(UpstreamVersions { new, image, old })
@@ -247,17 +239,23 @@ impl Update<'_, '_> {
         }
     }
 
-    fn fetch_origin(&mut self, lock: &Locator, named: &Git) -> Result<Contents, FetchError> {
-        // The text names the new version, although the locked one is fetched.
-        let locked = lock.git.as_ref().map(|git| git.git_ref.clone());
-        let git_ref = match self.sources.rules {
-            PkgRules::Kpt => named.git_ref.clone(),
-            PkgRules::Kiln => locked.unwrap_or_default(),
+    /// The locked version. `named` is the new upstream, if it is in git.
+    fn fetch_origin(
+        &mut self,
+        lock: &Locator,
+        named: Option<&Git>,
+    ) -> Result<Contents, FetchError> {
+        let source = match (self.sources.rules, named, &lock.git, ImageLock::of(lock)) {
+            // kpt's text names the new version, although the locked one is fetched.
+            (PkgRules::Kpt, Some(git), _, _) => format!("{}@{}", git.repo, git.git_ref),
+            (_, _, Some(git), _) => format!("{}@{}", git.repo, git.git_ref),
+            (_, _, None, Some(image)) => {
+                let exact = image.exact().unwrap_or(image.image);
+                format!("{SCHEME}{exact}")
+            }
+            (_, _, None, None) => return Err(FetchError::NoGit),
         };
-        self.sources.event(PkgEvent::FetchingOrigin {
-            repo: named.repo.clone(),
-            git_ref,
-        });
+        self.sources.event(PkgEvent::FetchingOrigin(source));
         self.sources.fetch_locked(lock)
     }
 }

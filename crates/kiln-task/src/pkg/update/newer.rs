@@ -1,4 +1,7 @@
 //! Whether the upstream of a package has something newer than its lock.
+//!
+//! Two things count: the version of the Kptfile is another commit or digest than the locked one, and, if that version is a tag
+//! such as `v1.2`, there is a tag with a higher version. A version that the caller names is only compared with the lock.
 
 use kiln_krm::kptfile::{Git, Kptfile};
 
@@ -15,6 +18,8 @@ pub struct NewerVersion {
     pub version: String,
     /// The commit or digest of that version.
     pub found: String,
+    /// Tags with higher versions, the lowest first.
+    pub higher: Vec<String>,
 }
 
 /// Looks up the upstream of a package, at a version or at the one in its Kptfile; `None` if the package is up to date.
@@ -30,36 +35,62 @@ pub fn newer_version(
     let lock = kptfile.upstream_lock.as_ref();
     let newer = match (git, lock.and_then(ImageLock::of)) {
         (Some(git), _) => {
-            let git_ref = version.map_or(git.git_ref.clone(), str::to_owned);
-            let lock = lock.and_then(|lock| lock.git.as_ref());
-            let found = sources.fetch_git(&Git {
-                git_ref: git_ref.clone(),
-                ..git
-            })?;
-            let found = found.lock.git.map(|lock| lock.commit).unwrap_or_default();
-            NewerVersion {
-                locked: lock.map(|lock| lock.commit.clone()).unwrap_or_default(),
-                version: git_ref,
-                found,
-            }
+            let locked = lock.and_then(|lock| lock.git.as_ref());
+            let locked = locked.map(|lock| lock.commit.clone()).unwrap_or_default();
+            in_git(sources, git, locked, version)?
         }
-        (None, Some(lock)) => {
-            let image_error = |error| FetchError::Image {
-                image: lock.image.clone(),
-                error,
-            };
-            let target = match version {
-                Some(version) => lock.other(version).map_err(image_error)?,
-                None => lock.image.clone(),
-            };
-            let images = (sources.images)().map_err(image_error)?;
-            NewerVersion {
-                locked: lock.digest.clone(),
-                found: images.digest(&target).map_err(image_error)?,
-                version: target,
-            }
-        }
+        (None, Some(lock)) => in_registry(sources, lock, version)?,
         (None, None) => return Err(UpdateError::NoUpstream),
     };
-    Ok((newer.locked != newer.found).then_some(newer))
+    let is_newer = newer.locked != newer.found || !newer.higher.is_empty();
+    Ok(is_newer.then_some(newer))
+}
+
+fn in_git(
+    sources: &mut PkgSources<'_>,
+    git: Git,
+    locked: String,
+    version: Option<&str>,
+) -> Result<NewerVersion, FetchError> {
+    let git = Git {
+        git_ref: version.map_or(git.git_ref, str::to_owned),
+        ..git
+    };
+    let found = sources.fetch_git(&git)?.lock.git.unwrap_or_default();
+    let higher = match version {
+        Some(_) => Vec::new(),
+        None => sources.newer_tags(&git, &found.git_ref)?,
+    };
+    Ok(NewerVersion {
+        locked,
+        version: git.git_ref,
+        found: found.commit,
+        higher,
+    })
+}
+
+fn in_registry(
+    sources: &mut PkgSources<'_>,
+    lock: ImageLock,
+    version: Option<&str>,
+) -> Result<NewerVersion, FetchError> {
+    let image = lock.image.clone();
+    let image_error = |error| FetchError::Image {
+        image: image.clone(),
+        error,
+    };
+    let images = (sources.images)().map_err(image_error)?;
+    let (target, higher) = match version {
+        Some(version) => (lock.other(version).map_err(image_error)?, Vec::new()),
+        None => {
+            let updates = lock.updates(&*images).map_err(image_error)?;
+            (lock.image.clone(), updates.newer)
+        }
+    };
+    Ok(NewerVersion {
+        found: images.digest(&target).map_err(image_error)?,
+        version: target,
+        higher,
+        locked: lock.digest,
+    })
 }

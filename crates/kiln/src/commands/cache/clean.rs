@@ -14,12 +14,21 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:\n  kiln cache clean")]
 pub(super) struct CleanArgs {}
 
-/// Moves the directory away first, so that a command that starts meanwhile finds an empty cache and not half of one.
+/// Copies of repositories, and WebAssembly modules with their compiled code. All of it is made again when it is needed.
+const REMOVED: [&str; 2] = ["git", "wasm"];
+
 pub(super) fn cmd_clean(ui: &Ui) -> Result<()> {
-    let directory = cache_directory().join("kiln/git");
+    for name in REMOVED {
+        remove(ui, &cache_directory().join("kiln").join(name), name)?;
+    }
+    Ok(())
+}
+
+/// Moves the directory away first, so that a command that starts meanwhile finds an empty cache and not half of one.
+fn remove(ui: &Ui, directory: &Path, name: &str) -> Result<()> {
     let cannot_remove = || format!("cannot remove {}", directory.display());
-    let moved = directory.with_file_name(format!(".git-removed-{}", std::process::id()));
-    match fs::rename(&directory, &moved) {
+    let moved = directory.with_file_name(format!(".{name}-removed-{}", std::process::id()));
+    match fs::rename(directory, &moved) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             ui.print_message(&format!("{} does not exist", directory.display()));

@@ -19,7 +19,7 @@ pub(crate) struct CacheArgs {
 enum CacheCommand {
     /// Print the directory of the cache
     Dir(dir::DirArgs),
-    /// Remove the local copies of repositories; `kiln image gc` removes images
+    /// Remove the local copies of repositories, and WebAssembly modules with their compiled code; `kiln image gc` removes images
     Clean(clean::CleanArgs),
 }
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow};
 use clap::Args;
 use kiln_functions::is_cluster_scoped;
 use kiln_krm::annotations::LOCAL_CONFIG;
@@ -16,7 +16,7 @@ use sha1::{Digest, Sha1};
 
 use crate::compat::Compat;
 use crate::environment::{HOME, KUBECONFIG};
-use crate::error::CommandError;
+use crate::error::{CommandError, bail_usage};
 use crate::package::write::write;
 use crate::package::{self, Location, absolute};
 use crate::rpkg::directory;
@@ -55,7 +55,7 @@ pub(super) struct LiveInitArgs {
 
 pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
     if args.rg_file.contains('/') || matches!(args.rg_file.as_str(), "" | "." | "..") {
-        bail!("rg-file must be a valid filename");
+        bail_usage!("rg-file must be a valid filename");
     }
     let named = args.package.as_deref().unwrap_or(".");
     if !Path::new(named).is_dir() {

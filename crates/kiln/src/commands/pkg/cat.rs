@@ -8,6 +8,7 @@ use kiln_package::{Access, DiskFiles};
 use kiln_task::pkg::{CatError, CatOptions, CatStyle, PkgRules, cat};
 
 use super::{only_argument, rules};
+use crate::error::CommandError;
 use crate::error::package::file_error;
 use crate::flag_values::go_bool;
 use crate::package::{self, Location, absolute, resolve_as_named};
@@ -44,7 +45,9 @@ pub(super) fn cmd_cat(ui: &Ui, args: &CatArgs) -> Result<()> {
     let styles: Vec<CatStyle> = match rules {
         // kpt ignores styles that it does not know.
         PkgRules::Kpt => styles.flatten().collect(),
-        PkgRules::Kiln => styles.collect::<Result<_, _>>()?,
+        PkgRules::Kiln => styles
+            .collect::<Result<_, _>>()
+            .map_err(CommandError::usage)?,
     };
     let options = CatOptions {
         format: args.format,

@@ -13,6 +13,7 @@ use super::sources::{GitTalk, with_sources};
 use super::{DIFFERENCES, errors, only_argument};
 use crate::compat::Compat;
 use crate::environment::{KPT_EXTERNAL_DIFF, KPT_EXTERNAL_DIFF_OPTS, PATH};
+use crate::error::{CommandError, bail_usage};
 use crate::real_program::is_program;
 use crate::report::contents_diff::contents_diff;
 use crate::rpkg::directory::write as write_directory;
@@ -51,7 +52,7 @@ pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<ExitCode> {
     let (named, version) = match named.split('@').collect::<Vec<_>>()[..] {
         [named] => (named, None),
         [named, version] => (named, Some(version).filter(|version| !version.is_empty())),
-        _ => bail!("at most 1 version permitted"),
+        _ => bail_usage!("at most 1 version permitted"),
     };
     let diff_type = match (
         args.diff_type.as_deref().filter(|text| !text.is_empty()),
@@ -64,7 +65,11 @@ pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<ExitCode> {
     let directory = PackageDirectory::resolve(ui, named)?;
     let diff_type = match (diff_type, &args.diff_type) {
         (Some(diff_type), _) => diff_type,
-        (None, text) => text.as_deref().unwrap_or_default().parse()?,
+        (None, text) => text
+            .as_deref()
+            .unwrap_or_default()
+            .parse()
+            .map_err(CommandError::usage)?,
     };
     let tool = DiffTool::find(ui, args)?;
     let local = directory.read()?;
@@ -79,7 +84,7 @@ pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<ExitCode> {
         Some(tool) => tool.run(ui, &directory, &sides, args)?,
         None => {
             let [old, new] = &own_order(&sides, diff_type)[..] else {
-                bail!(
+                bail_usage!(
                     "--diff-type=3way needs a program that compares three directories: pass --diff-tool"
                 );
             };
@@ -145,7 +150,7 @@ impl DiffTool {
             (None, Compat::Kpt | Compat::KptV039) => "diff".to_owned(),
         };
         let Some(path) = look_up(&name) else {
-            bail!("diff-tool '{name}' not found in the PATH");
+            bail_usage!("diff-tool '{name}' not found in the PATH");
         };
         let options = args.diff_tool_opts.clone();
         let options = options.or_else(|| variable(KPT_EXTERNAL_DIFF_OPTS));

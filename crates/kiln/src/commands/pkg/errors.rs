@@ -1,10 +1,11 @@
 //! The errors of `kiln pkg`: kpt's lines, or in kiln's own mode a hint besides.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 
 use anyhow::Error;
 use kiln_krm::kptfile::KptfileError;
-use kiln_task::git::{UpstreamCommandError, UpstreamError, UpstreamProblem};
+use kiln_task::git::{GitError, UpstreamCommandError, UpstreamError, UpstreamProblem};
 use kiln_task::pkg::FetchError;
 
 use crate::compat::Compat;
@@ -14,6 +15,11 @@ use crate::ui::Ui;
 /// An error that kpt prints as `Error: TEXT `.
 pub(super) fn typed(ui: &Ui, text: impl Display) -> Error {
     typed_with(ui, text, ErrorClass::Other, None)
+}
+
+/// The same for an invalid command line.
+pub(super) fn usage(ui: &Ui, text: impl Display) -> Error {
+    typed_with(ui, text, ErrorClass::Usage, None)
 }
 
 fn typed_with(ui: &Ui, text: impl Display, class: ErrorClass, hint: Option<String>) -> Error {
@@ -55,12 +61,27 @@ pub(super) fn fetch(ui: &Ui, error: &FetchError) -> Error {
 fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
     match error {
         UpstreamError::Command(error) if ui.compat() == Compat::Kiln => command(ui, error),
+        UpstreamError::Git(GitError::NotStarted(error)) if error.kind() == ErrorKind::NotFound => {
+            no_git(ui)
+        }
         UpstreamError::Git(error) => {
             let text = kiln_go::error_chain(error);
             typed_with(ui, text, ErrorClass::Unavailable, None)
         }
         error => typed(ui, error),
     }
+}
+
+/// There is no git. kpt's text ends with a line break, because git's output would follow.
+fn no_git(ui: &Ui) -> Error {
+    let text = match ui.compat() {
+        Compat::Kiln => "there is no git on the PATH",
+        Compat::Kpt | Compat::KptV039 => {
+            "No git executable found. kpt requires git to be installed and available in the path.\n"
+        }
+    };
+    let hint = "install git; packages in images (oci://) need none".to_owned();
+    typed_with(ui, text, ErrorClass::Unavailable, Some(hint))
 }
 
 /// A failed git command with what to do about it.

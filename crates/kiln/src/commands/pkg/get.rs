@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result};
 use clap::Args;
 use kiln_go::quote;
 use kiln_krm::kptfile::FILE_NAME;
@@ -20,7 +20,7 @@ use super::directory::{PackageDirectory, changes};
 use super::sources::{GitTalk, attribution, with_sources};
 use super::{errors, rules};
 use crate::compat::Compat;
-use crate::error::CommandError;
+use crate::error::{CommandError, bail_usage};
 use crate::package::resolve_as_named;
 use crate::package::write::{write, write_new_directory};
 use crate::ui::Ui;
@@ -31,9 +31,15 @@ use crate::ui::Ui;
     override_usage = "kiln pkg get [OPTIONS] <REPO_URI[.git]/PKG_PATH[@VERSION] | oci://IMAGE> [LOCAL_DEST_DIRECTORY]"
 )]
 pub(super) struct PkgGetArgs {
-    /// Address of the package, then the directory to create. Default: a directory with the name of the package
-    #[arg(value_name = "ARGUMENTS")]
-    arguments: Vec<String>,
+    /// Address of the package: a directory in a git repository, or oci:// and an image (required)
+    #[arg(value_name = "REPO_URI[.git]/PKG_PATH[@VERSION]")]
+    address: Option<String>,
+    /// Directory to create. Default: a directory with the name of the package
+    #[arg(value_name = "LOCAL_DEST_DIRECTORY")]
+    destination: Option<String>,
+    /// kpt ignores more arguments.
+    #[arg(hide = true)]
+    more: Vec<String>,
     /// Strategy of later updates: resource-merge, fast-forward, force-delete-replace or copy-merge
     #[arg(long, value_name = "STRATEGY", default_value = "resource-merge")]
     strategy: String,
@@ -46,18 +52,15 @@ pub(super) struct PkgGetArgs {
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &PkgGetArgs) -> Result<()> {
-    let (address, destination) = match &args.arguments[..] {
-        [] => bail!("requires at least 1 arg(s), only received 0"),
-        [address] => (address, None),
-        [address, destination, rest @ ..] => {
-            if let (Some(extra), Compat::Kiln) = (rest.first(), ui.compat()) {
-                bail!(
-                    "unexpected argument {extra:?}: `kiln pkg get` takes an address and a directory"
-                );
-            }
-            (address, Some(destination.as_str()))
-        }
+    let Some(address) = &args.address else {
+        bail_usage!("requires at least 1 arg(s), only received 0");
     };
+    if let (Some(extra), Compat::Kiln) = (args.more.first(), ui.compat()) {
+        bail_usage!(
+            "unexpected argument {extra:?}: `kiln pkg get` takes an address and a directory"
+        );
+    }
+    let destination = args.destination.as_deref();
     let talk = GitTalk::new(ui, args.verbose);
     with_sources(ui, talk, |sources| {
         let destination = match destination {
@@ -68,10 +71,9 @@ pub(super) fn cmd_get(ui: &Ui, args: &PkgGetArgs) -> Result<()> {
         };
         let source = source(ui, sources, address)?;
         let destination = find_destination(ui, destination.as_deref(), &source)?;
-        let strategy: Strategy = args
-            .strategy
-            .parse()
-            .map_err(|_| anyhow!("unknown update strategy {}", quote(&args.strategy)))?;
+        let strategy: Strategy = args.strategy.parse().map_err(|_| {
+            CommandError::usage(format!("unknown update strategy {}", quote(&args.strategy)))
+        })?;
         let request = GetRequest {
             source,
             name: destination.directory.name.clone(),

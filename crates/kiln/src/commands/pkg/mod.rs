@@ -14,12 +14,12 @@ mod update;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use kiln_task::pkg::PkgRules;
 
 use crate::compat::Compat;
-use crate::error::DIFFERENCES;
+use crate::error::{DIFFERENCES, bail_usage};
 use crate::ui::Ui;
 
 /// `kiln pkg`
@@ -71,6 +71,6 @@ fn only_argument<'a>(arguments: &'a [String], default: &'a str) -> Result<&'a st
     match arguments {
         [] => Ok(default),
         [one] => Ok(one),
-        many => bail!("accepts at most 1 arg(s), received {}", many.len()),
+        many => bail_usage!("accepts at most 1 arg(s), received {}", many.len()),
     }
 }

@@ -9,7 +9,7 @@ use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_package::DiskFiles;
 use kiln_task::merge::Conflict;
-use kiln_task::pkg::{PkgRules, UpdateError, UpdateRequest, newer_version, update};
+use kiln_task::pkg::{NewerVersion, PkgRules, UpdateError, UpdateRequest, newer_version, update};
 use kiln_task::{Contents, Strategy};
 
 use super::directory::{PackageDirectory, changes};
@@ -33,7 +33,8 @@ pub(super) struct UpdateArgs {
     /// Print the changes as a diff, and write nothing
     #[arg(long, conflicts_with = "check")]
     dry_run: bool,
-    /// Only check whether the upstream has something newer; exit with code 3 if it has
+    /// Only check whether the upstream has something newer, and exit with code 3 if it has: another commit or digest of the
+    /// version in the Kptfile, or a tag with a higher version if that version is a tag. A given VERSION is compared with the lock
     #[arg(long)]
     check: bool,
     /// Overwrite files with changes that are not committed to git
@@ -49,7 +50,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
     let (named, version) = match named.split('@').collect::<Vec<_>>()[..] {
         [named] => (named, None),
         [named, version] => (named, Some(version).filter(|version| !version.is_empty())),
-        _ => return Err(errors::typed(ui, "at most 1 version permitted")),
+        _ => return Err(errors::usage(ui, "at most 1 version permitted")),
     };
     let directory = PackageDirectory::resolve(ui, named)?;
     let here = std::env::current_dir()?;
@@ -63,7 +64,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
         // kpt's default replaces the strategy of the Kptfile every time.
         (None, PkgRules::Kpt) => Some(Strategy::default().to_string()),
         (Some(strategy), PkgRules::Kiln) => {
-            let strategy: Strategy = strategy.parse()?;
+            let strategy: Strategy = strategy.parse().map_err(CommandError::usage)?;
             Some(strategy.to_string())
         }
         (strategy, _) => strategy.clone().filter(|strategy| !strategy.is_empty()),
@@ -137,19 +138,28 @@ fn check(
             Ok(ExitCode::SUCCESS)
         }
         Some(newer) => {
-            ui.print_message(&format!(
-                "{}: {} is at {}, the package at {}",
-                directory.name,
-                newer.version,
-                newer.found,
-                if newer.locked.is_empty() {
-                    "no version"
-                } else {
-                    &newer.locked
-                },
-            ));
+            print_newer(ui, &directory.name, &newer);
             Ok(ExitCode::from(DIFFERENCES))
         }
+    }
+}
+
+fn print_newer(ui: &Ui, name: &str, newer: &NewerVersion) {
+    let (version, found) = (&newer.version, &newer.found);
+    if *found != newer.locked {
+        let locked = match newer.locked.as_str() {
+            "" => "no version",
+            locked => locked,
+        };
+        ui.print_message(&format!(
+            "{name}: {version} is at {found}, the package at {locked}"
+        ));
+    }
+    if let Some(highest) = newer.higher.last() {
+        let versions = newer.higher.join(", ");
+        ui.print_message(&format!(
+            "{name}: newer than {version}: {versions}; update with `kiln pkg update {name}@{highest}`"
+        ));
     }
 }
 

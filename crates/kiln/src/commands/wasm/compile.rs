@@ -1,7 +1,13 @@
 //! `kiln wasm compile`
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
 use clap::Args;
+use kiln_wasm::{HAS_COMPILER, WasmEvaluator, WasmOptions, read_module_file};
+
+use crate::error::CommandError;
+use crate::functions::wasm::cache_directory;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n\x20 kiln wasm compile function.wasm")]
@@ -10,17 +16,18 @@ pub(super) struct CompileArgs {
     module: String,
 }
 
-#[cfg(feature = "wasm-jit")]
 pub(super) fn cmd_compile(args: &CompileArgs) -> Result<()> {
-    use anyhow::Context as _;
-    use kiln_wasm::{WasmEvaluator, WasmOptions, read_module_file};
-
-    use crate::functions::wasm::cache_directory;
-
-    let path = std::path::Path::new(&args.module);
+    let name = &args.module;
+    if !HAS_COMPILER {
+        let error = anyhow::anyhow!(
+            "cannot compile {name}: this kiln has no compiler and interprets functions in WebAssembly"
+        );
+        return Err(CommandError::with_hint(error, "build it with --features wasm-jit").into());
+    }
+    let path = Path::new(name);
     let module = match path.exists() {
         true => read_module_file(path)?,
-        false => super::images()?.module(&args.module, &super::context())?,
+        false => super::images()?.module(name, &super::context())?,
     };
     let options = WasmOptions {
         cache: Some(
@@ -29,14 +36,5 @@ pub(super) fn cmd_compile(args: &CompileArgs) -> Result<()> {
         ),
         ..WasmOptions::default()
     };
-    Ok(WasmEvaluator::new(options).compile(&args.module, module)?)
-}
-
-#[cfg(not(feature = "wasm-jit"))]
-pub(super) fn cmd_compile(args: &CompileArgs) -> Result<()> {
-    anyhow::bail!(
-        "cannot compile {}: this kiln has no compiler and interprets functions in WebAssembly; \
-         build it with --features wasm-jit",
-        args.module
-    )
+    Ok(WasmEvaluator::new(options).compile(name, module)?)
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::Args;
 
 use super::{context, images};
+use crate::error::bail_usage;
 
 #[derive(Args, Debug)]
 #[command(
@@ -34,7 +35,7 @@ pub(super) fn cmd_pull(args: &WasmPullArgs) -> Result<()> {
 
 pub(super) fn cmd_kpt_pull(args: &KptPullArgs) -> Result<()> {
     let [image, file] = args.arguments.as_slice() else {
-        bail!("2 positional arguments (a OCI image and a local path) required");
+        bail_usage!("2 positional arguments (a OCI image and a local path) required");
     };
     pull(image, file)
 }

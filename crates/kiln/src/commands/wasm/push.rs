@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use kiln_wasm::{ImageFormat, read_module_file};
 
 use super::{context, images};
+use crate::error::bail_usage;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
@@ -49,7 +50,7 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
 
 pub(super) fn cmd_kpt_push(ui: &Ui, args: &KptPushArgs) -> Result<()> {
     let [file, image] = args.arguments.as_slice() else {
-        bail!("2 positional arguments (local wasm file and OCI image) are required");
+        bail_usage!("2 positional arguments (local wasm file and OCI image) are required");
     };
     push(ui, file, image, ImageFormat::Kpt)
 }

@@ -1,0 +1,38 @@
+//! The version of the workspace: files that cannot read the manifest repeat it.
+
+use super::Violation;
+use super::tree::{HELM_PLUGIN, Tree};
+
+/// The files, and what precedes the version in a line of each.
+const COPIES: [(&str, &str); 2] = [(HELM_PLUGIN, "version: "), ("README.md", "The version is ")];
+
+pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
+    let Some(version) = workspace_version(tree) else {
+        return;
+    };
+    for (path, before) in COPIES {
+        let Some(text) = tree.files.get(path) else {
+            continue;
+        };
+        let copy = text
+            .lines()
+            .enumerate()
+            .find_map(|(index, line)| Some((index + 1, line.strip_prefix(before)?)));
+        let Some((line, copy)) = copy else {
+            let message = format!("no line begins with {before:?} and the version, {version}");
+            violations.push(Violation::file(path, message));
+            continue;
+        };
+        let copy = copy.split([',', ' ']).next().unwrap_or_default();
+        if copy != version {
+            let message = format!("the version is {copy}, and {version} in Cargo.toml");
+            violations.push(Violation::line(path, line, message));
+        }
+    }
+}
+
+fn workspace_version(tree: &Tree) -> Option<String> {
+    let manifest: toml::Table = tree.files.get("Cargo.toml")?.parse().ok()?;
+    let package = manifest.get("workspace")?.get("package")?;
+    package.get("version")?.as_str().map(str::to_owned)
+}
