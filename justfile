@@ -48,3 +48,11 @@ deny:
 # Manage the single-node Kubernetes for the tests with pods: up, status or down.
 cluster what="status":
     tests/cluster/{{ what }}
+
+# Make a release in target/dist.
+dist *args:
+    cargo xtask dist {{ args }}
+
+# Make web pages of the documentation in target/site/book; needs mdbook.
+site:
+    cargo xtask site

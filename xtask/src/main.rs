@@ -1,4 +1,5 @@
-//! `cargo xtask tidy` checks what the compiler and clippy do not, `generate` writes code from `proto/`, `images` builds images.
+//! `cargo xtask tidy` checks what the compiler and clippy do not, `generate` writes code from `proto/`, `images` builds images,
+//! `dist` makes releases, `site` makes pages of the documentation.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,6 +21,10 @@ enum Chore {
     Tidy,
     /// Write the Rust code of the definitions in `proto/`; `cargo test` checks that it is current
     Generate,
+    /// Make a release: archives, packages, images, checksums and lists of parts
+    Dist(xtask::dist::DistArgs),
+    /// Make web pages of the documentation, with mdBook
+    Site,
     /// Build the images as archives, without Docker, and optionally push them to a registry
     Images(xtask::images::ImagesArgs),
 }
@@ -30,6 +35,8 @@ fn main() -> ExitCode {
     match chore {
         Chore::Tidy => tidy(&root),
         Chore::Generate => finish("generate", xtask::generate::write(&root)),
+        Chore::Dist(args) => finish("dist", xtask::dist::run(&root, &args)),
+        Chore::Site => finish("site", xtask::site::run(&root)),
         Chore::Images(args) => finish("images", xtask::images::run(&root, &args)),
     }
 }

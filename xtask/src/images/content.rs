@@ -52,6 +52,8 @@ pub struct Recipe {
 enum ImageKind {
     Runner,
     Wrapper,
+    /// The command line.
+    Kiln,
     /// The sidecar of Argo CD's repository server. Argo CD mounts the entrypoint.
     ArgoCdPlugin,
     Native(&'static str),
@@ -65,6 +67,7 @@ enum ImageKind {
 pub const RECIPES: &[Recipe] = &[
     recipe("function-runner", ImageKind::Runner),
     recipe("wrapper-server", ImageKind::Wrapper),
+    recipe("kiln", ImageKind::Kiln),
     recipe("kiln-argocd", ImageKind::ArgoCdPlugin),
     recipe("test-echo", ImageKind::Test(&["echo"])),
     recipe("test-slow", ImageKind::Test(&["slow", "1000"])),
@@ -82,6 +85,11 @@ const fn recipe(name: &'static str, kind: ImageKind) -> Recipe {
 }
 
 impl Recipe {
+    /// Whether the image is only of use in tests.
+    pub(crate) fn is_for_tests(&self) -> bool {
+        self.name.starts_with("test-")
+    }
+
     /// The programs in the image.
     pub fn needs(&self) -> &'static [ImageProgram] {
         match self.kind {
@@ -89,7 +97,7 @@ impl Recipe {
                 &[ImageProgram::Runner, ImageProgram::Wrapper]
             }
             ImageKind::Wrapper => &[ImageProgram::Wrapper],
-            ImageKind::ArgoCdPlugin => &[ImageProgram::Kiln],
+            ImageKind::Kiln | ImageKind::ArgoCdPlugin => &[ImageProgram::Kiln],
             ImageKind::Test(_) | ImageKind::NoEntrypoint => &[ImageProgram::TestFunction],
         }
     }
@@ -99,6 +107,7 @@ impl Recipe {
         let (entrypoint, arguments, working_dir): (_, &[&str], _) = match self.kind {
             ImageKind::Runner => (Some(at_home("server")), &[], HOME),
             ImageKind::Wrapper => (Some(at_home("wrapper-server/wrapper-server")), &[], HOME),
+            ImageKind::Kiln => (Some("/usr/local/bin/kiln".to_owned()), &[], "/"),
             ImageKind::Native(name) => (Some(at_home(&format!("functions/{name}"))), &[], "/"),
             ImageKind::Test(arguments) => (Some("/function".to_owned()), arguments, "/"),
             ImageKind::NoEntrypoint | ImageKind::ArgoCdPlugin => (None, &[], "/"),
@@ -106,7 +115,7 @@ impl Recipe {
         let layers = match self.kind {
             ImageKind::Runner | ImageKind::Native(_) => vec![base()?, runner_layer(ingredients)?],
             ImageKind::Wrapper => vec![base()?, wrapper_layer(ingredients)?],
-            ImageKind::ArgoCdPlugin => vec![base()?, plugin_layer(ingredients)?],
+            ImageKind::Kiln | ImageKind::ArgoCdPlugin => vec![base()?, kiln_layer(ingredients)?],
             ImageKind::Test(_) | ImageKind::NoEntrypoint => vec![function_layer(ingredients)?],
         };
         let user = match self.kind {
@@ -192,7 +201,7 @@ fn wrapper_layer(ingredients: &Ingredients) -> Result<Bytes> {
 }
 
 /// kiln on the PATH, and as `docker` in a directory that is not on it, for plugins that run kustomize.
-fn plugin_layer(ingredients: &Ingredients) -> Result<Bytes> {
+fn kiln_layer(ingredients: &Ingredients) -> Result<Bytes> {
     let program = "/usr/local/bin/kiln";
     let mut layer = LayerBuilder::default()
         .file(program, 0o555, ingredients.program(ImageProgram::Kiln)?)?
@@ -210,7 +219,7 @@ fn function_layer(ingredients: &Ingredients) -> Result<Bytes> {
 }
 
 /// The names of the built-in functions in `docs/catalog.md`, which is generated and therefore complete.
-pub(super) fn function_names(catalog: &str) -> Vec<String> {
+pub(crate) fn function_names(catalog: &str) -> Vec<String> {
     let headings = catalog.lines().filter_map(|line| line.strip_prefix("## "));
     headings.map(str::to_owned).collect()
 }

@@ -13,10 +13,13 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use kiln_oci::{Digest, ImageLayout, Platform, add_image, write_archive};
+use kiln_oci::media_type::OCI_INDEX;
+use kiln_oci::{Digest, ImageIndex, ImageLayout, Platform, add_image, write_archive};
 
+pub(crate) use content::function_names;
 pub use content::{ImageProgram, Ingredients, RECIPES, Recipe};
 pub use push::Target;
+pub(crate) use push::push;
 
 /// Options of `cargo xtask images`.
 #[derive(clap::Args)]
@@ -33,17 +36,46 @@ pub struct ImagesArgs {
     /// Tag of the images
     #[arg(long, default_value = "latest")]
     tag: String,
-    /// CA certificates that the function runner trusts for registries
-    #[arg(long, default_value = "/etc/ssl/certs/ca-certificates.crt")]
-    certificates: PathBuf,
+    #[command(flatten)]
+    certificates: CertificateArgs,
     #[command(flatten)]
     target: Target,
 }
 
+/// The option for the certificates in images.
+#[derive(clap::Args)]
+pub struct CertificateArgs {
+    /// CA certificates that the programs in images trust for registries
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/etc/ssl/certs/ca-certificates.crt"
+    )]
+    certificates: PathBuf,
+}
+
+impl CertificateArgs {
+    /// The certificates. Their absence is reported by a task of this name.
+    pub(crate) fn read(&self, task: &str) -> Result<Option<Vec<u8>>> {
+        match fs::read(&self.certificates) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let path = self.certificates.display();
+                let mut err = io::stderr();
+                let _ = writeln!(
+                    err,
+                    "{task}: {path} does not exist: the images will not trust public registries"
+                );
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 /// Builds and writes the images, and pushes them on request. Prints one line per image: name, digest, archive.
 pub fn run(root: &Path, args: &ImagesArgs) -> Result<()> {
-    let target_directory = std::env::var_os("CARGO_TARGET_DIR");
-    let target_directory = target_directory.map_or_else(|| root.join("target"), PathBuf::from);
+    let target_directory = crate::target_directory(root);
     let recipes = chosen(&args.only)?;
     let mut programs = BTreeMap::new();
     for program in content::needs(&recipes) {
@@ -54,20 +86,8 @@ pub fn run(root: &Path, args: &ImagesArgs) -> Result<()> {
     let ingredients = Ingredients {
         platform: Platform::this_machine(),
         programs,
-        functions: content::function_names(&fs::read_to_string(root.join("docs/catalog.md"))?),
-        certificates: match fs::read(&args.certificates) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let path = args.certificates.display();
-                let mut err = io::stderr();
-                let _ = writeln!(
-                    err,
-                    "images: {path} does not exist: the runner will not trust public registries"
-                );
-                None
-            }
-            Err(error) => return Err(error.into()),
-        },
+        functions: function_names(&fs::read_to_string(root.join("docs/catalog.md"))?),
+        certificates: args.certificates.read("images")?,
     };
     let directory = match &args.output {
         Some(directory) => directory.clone(),
@@ -76,13 +96,14 @@ pub fn run(root: &Path, args: &ImagesArgs) -> Result<()> {
     fs::create_dir_all(&directory)?;
     let mut made = Vec::new();
     for recipe in recipes {
-        let (layout, digest) = lay_out(&recipe, &ingredients, &args.tag)?;
+        let ingredients = std::slice::from_ref(&ingredients);
+        let (layout, digest) = lay_out(&recipe, ingredients, &args.tag)?;
         let path = directory.join(format!("{}.tar", recipe.name));
         write(&layout, &path).with_context(|| format!("cannot write {}", path.display()))?;
         writeln!(io::stdout(), "{} {digest} {}", recipe.name, path.display())?;
         made.push((recipe.name, layout));
     }
-    push::push(&args.target, &made, &args.tag)
+    push(&args.target, &made, &args.tag)
 }
 
 fn chosen(only: &[String]) -> Result<Vec<Recipe>> {
@@ -98,10 +119,29 @@ fn chosen(only: &[String]) -> Result<Vec<Recipe>> {
     Ok(RECIPES.iter().filter(wanted).copied().collect())
 }
 
-/// A layout with one image, with the names that the importers of Docker and containerd expect.
-fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(ImageLayout, Digest)> {
+/// A layout with one image, or with an index of the images for several platforms, under the names that the importers of Docker
+/// and containerd expect.
+pub(crate) fn lay_out(
+    recipe: &Recipe,
+    platforms: &[Ingredients],
+    tag: &str,
+) -> Result<(ImageLayout, Digest)> {
     let mut layout = ImageLayout::default();
-    let mut root = add_image(&mut layout, recipe.make(ingredients)?)?;
+    let mut images = Vec::new();
+    for ingredients in platforms {
+        images.push(add_image(&mut layout, recipe.make(ingredients)?)?);
+    }
+    let mut root = match images.as_slice() {
+        [image] => image.clone(),
+        _ => {
+            let index = ImageIndex {
+                schema_version: 2,
+                media_type: Some(OCI_INDEX.to_owned()),
+                manifests: images,
+            };
+            layout.add_blob(OCI_INDEX, serde_json::to_vec(&index)?.into())
+        }
+    };
     let digest = root.digest.clone();
     let name = format!("{}:{tag}", recipe.name);
     let containerd = "io.containerd.image.name".to_owned();

@@ -1,8 +1,9 @@
-//! Pushes images to a registry.
+//! Pushes images to a registry, and pins them in the package of `deploy/`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use kiln_oci::{
@@ -21,10 +22,19 @@ pub struct Target {
     /// A directory with the CA certificate of the registry (`ca.crt` or `ca.pem`)
     #[arg(long, value_name = "DIRECTORY", requires = "place")]
     authority: Option<PathBuf>,
+    /// Write the pushed images with their digests into `setters.yaml` of this copy of deploy/kubernetes
+    #[arg(long, value_name = "DIRECTORY", requires = "place")]
+    pin: Option<PathBuf>,
 }
 
+/// The setters of `deploy/kubernetes` that name images.
+const SETTERS: [(&str, &str); 2] = [
+    ("function-runner", "runner-image"),
+    ("wrapper-server", "wrapper-image"),
+];
+
 /// Pushes images if a registry is given.
-pub(super) fn push(target: &Target, images: &[(&str, ImageLayout)], tag: &str) -> Result<()> {
+pub(crate) fn push(target: &Target, images: &[(&str, ImageLayout)], tag: &str) -> Result<()> {
     let Some(place) = &target.place else {
         return Ok(());
     };
@@ -41,14 +51,49 @@ pub(super) fn push(target: &Target, images: &[(&str, ImageLayout)], tag: &str) -
     }
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build()?;
-    runtime.block_on(async {
+    let pushed = runtime.block_on(async {
+        let mut pushed = BTreeMap::new();
         let registry = RegistryClient::new(options);
         for (name, layout) in images {
             let reference: ImageReference = format!("{place}/{name}:{tag}").parse()?;
             let root = layout.roots().first().context("the layout has no image")?;
             let digest = registry.push(&reference, layout, root).await?;
-            writeln!(io::stdout(), "{reference}@{digest}")?;
+            let pinned = format!("{reference}@{digest}");
+            writeln!(io::stdout(), "{pinned}")?;
+            pushed.insert(*name, pinned);
         }
-        Ok(())
-    })
+        anyhow::Ok(pushed)
+    })?;
+    match &target.pin {
+        Some(package) => pin(package, &pushed),
+        None => Ok(()),
+    }
+}
+
+/// Writes images into the setters of a package.
+fn pin(package: &Path, pushed: &BTreeMap<&str, String>) -> Result<()> {
+    let path = package.join("setters.yaml");
+    let text = fs::read_to_string(&path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let text = pinned(&text, pushed).with_context(|| format!("cannot pin {}", path.display()))?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The setters with the images that were pushed.
+pub(super) fn pinned(setters: &str, pushed: &BTreeMap<&str, String>) -> Result<String> {
+    let mut lines: Vec<String> = setters.lines().map(str::to_owned).collect();
+    for (image, setter) in SETTERS {
+        let reference = pushed.get(image);
+        let reference = reference.with_context(|| format!("{image} was not pushed"))?;
+        let key = format!("{setter}:");
+        let mut found = lines
+            .iter_mut()
+            .filter(|line| line.trim_start().starts_with(&key));
+        let line = found
+            .next()
+            .with_context(|| format!("there is no setter {setter}"))?;
+        let indent = line.len() - line.trim_start().len();
+        *line = format!("{}{key} {reference}", &line[..indent]);
+    }
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
 }

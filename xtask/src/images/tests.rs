@@ -134,8 +134,8 @@ fn functions_are_what_their_names_say() {
 #[test]
 fn the_same_ingredients_make_the_same_image() {
     for recipe in RECIPES {
-        let (layout, digest) = lay_out(recipe, &ingredients(), "v1").unwrap();
-        let (_, again) = lay_out(recipe, &ingredients(), "v2").unwrap();
+        let (layout, digest) = lay_out(recipe, &[ingredients()], "v1").unwrap();
+        let (_, again) = lay_out(recipe, &[ingredients()], "v2").unwrap();
         assert_eq!(digest, again, "{}", recipe.name);
         let mut archive = Vec::new();
         write_archive(&layout, &mut archive).unwrap();
@@ -168,7 +168,7 @@ fn skopeo(words: &[&str]) -> Option<String> {
 fn others_can_read_the_archives() {
     let directory = tempfile::tempdir().unwrap();
     for recipe in RECIPES {
-        let (layout, digest) = lay_out(recipe, &ingredients(), "v1").unwrap();
+        let (layout, digest) = lay_out(recipe, &[ingredients()], "v1").unwrap();
         let path = directory.path().join(format!("{}.tar", recipe.name));
         super::write(&layout, &path).unwrap();
         let archive = format!("oci-archive:{}", path.display());
@@ -216,4 +216,34 @@ fn only_what_is_needed_is_built() {
         few.programs.clear();
         assert!(recipe.make(&few).is_err());
     }
+}
+
+#[test]
+fn pushed_images_are_pinned_in_the_package_of_deploy() {
+    let root = crate::workspace_root();
+    let setters = std::fs::read_to_string(root.join("deploy/kubernetes/setters.yaml")).unwrap();
+    let pushed = BTreeMap::from([
+        (
+            "function-runner",
+            "example.com/function-runner:v1@sha256:1".to_owned(),
+        ),
+        (
+            "wrapper-server",
+            "example.com/wrapper-server:v1@sha256:2".to_owned(),
+        ),
+    ]);
+    let pinned = super::push::pinned(&setters, &pushed).unwrap();
+    let expected = setters
+        .replace(
+            "  runner-image: function-runner:latest\n",
+            "  runner-image: example.com/function-runner:v1@sha256:1\n",
+        )
+        .replace(
+            "  wrapper-image: wrapper-server:latest\n",
+            "  wrapper-image: example.com/wrapper-server:v1@sha256:2\n",
+        );
+    assert_ne!(pinned, setters);
+    assert_eq!(pinned, expected);
+    assert!(super::push::pinned(&setters, &BTreeMap::new()).is_err());
+    assert!(super::push::pinned("data: {}\n", &pushed).is_err());
 }

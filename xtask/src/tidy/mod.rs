@@ -7,6 +7,7 @@ mod code;
 mod docs;
 mod files;
 mod layers;
+mod links;
 mod manifests;
 mod names;
 mod tree;
@@ -71,6 +72,7 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     }
     manifests::check_lock(tree, &mut violations);
     docs::check(tree, &mut violations);
+    links::check(tree, &mut violations);
     files::check(tree, &mut violations);
     names::check(tree, &mut violations);
     versions::check(tree, &mut violations);

@@ -469,6 +469,44 @@ fn retired_words() {
     );
 }
 
+#[test]
+fn links_that_lead_nowhere() {
+    let mut tree = Tree::default();
+    let page = "[this](page.md) [code](../xtask/src/) [gone](gone.md)\n[out](../../x)\n";
+    for (path, text) in [("Cargo.lock", ""), ("docs/page.md", page)] {
+        tree.files.insert(path.to_owned(), text.to_owned());
+    }
+    let tracked = ["Cargo.lock", "docs/page.md", "xtask/src/lib.rs"];
+    tree.tracked = Some(tracked.map(str::to_owned).into());
+    let violations = check_tree(&tree).expect("readable manifests");
+    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "docs/page.md:1: the link to gone.md leads to no file in git",
+            "docs/page.md:2: the link to ../../x leads to no file in git",
+        ]
+    );
+}
+
+#[test]
+fn pages_that_the_index_has_not_once() {
+    let index = "[loose.md](loose.md)\n\n| [a.md](a.md) | a |\n| [b.md](b.md) | b |\n| [b.md](b.md) | b |\n";
+    let got = violations(&[
+        ("docs/README.md", index),
+        ("docs/a.md", ""),
+        ("docs/b.md", ""),
+        ("docs/loose.md", ""),
+    ]);
+    assert_eq!(
+        got,
+        [
+            "docs/README.md: b.md is 2 times in the tables, not once",
+            "docs/README.md: loose.md is 0 times in the tables, not once",
+        ]
+    );
+}
+
 const WITH_TESTS: &str =
     "autotests = false\n[[test]]\nname = \"it\"\npath = \"tests/it/main.rs\"\n";
 

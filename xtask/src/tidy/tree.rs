@@ -21,13 +21,14 @@ const DIRECTORIES: [&str; 6] = [
 const DOCUMENTS_ONLY: [&str; 3] = ["bench", "conformance", "examples"];
 
 /// Files of the root directory.
-const ROOT_FILES: [&str; 6] = [
+const ROOT_FILES: [&str; 7] = [
     "Cargo.toml",
     "Cargo.lock",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
 ];
 
 /// The plugin of Helm, which repeats the version.

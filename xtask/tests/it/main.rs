@@ -1,3 +1,6 @@
-//! The scripts of this repository.
+//! The scripts of this repository, and releases.
 
+mod clean_root;
 mod cluster_down;
+mod dist;
+mod release;

@@ -78,8 +78,9 @@ pub(super) const PRCTL: &[u32] = &[
     libc::PR_SET_THP_DISABLE as u32,
     libc::PR_GET_THP_DISABLE as u32,
     libc::PR_CAP_AMBIENT as u32,
-    libc::PR_GET_SPECULATION_CTRL as u32,
-    libc::PR_SET_SPECULATION_CTRL as u32,
+    // `PR_GET_SPECULATION_CTRL`, `PR_SET_SPECULATION_CTRL`, which not every C library names.
+    52,
+    53,
     // Vector lengths and tagged addresses of arm64: `PR_SVE_*`, `PR_PAC_*`, `PR_*_TAGGED_ADDR_CTRL`, `PR_SME_*`.
     50,
     51,

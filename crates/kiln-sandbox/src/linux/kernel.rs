@@ -172,7 +172,8 @@ pub(super) fn enable_loopback() -> io::Result<()> {
     let flags = libc::IFF_UP | libc::IFF_RUNNING;
     let mut name = [0; libc::IFNAMSIZ];
     for (byte, letter) in name.iter_mut().zip(*b"lo") {
-        *byte = letter.cast_signed();
+        // Signed on some processors.
+        *byte = letter as libc::c_char;
     }
     let request = libc::ifreq {
         ifr_name: name,
@@ -190,7 +191,11 @@ pub(super) fn enable_loopback() -> io::Result<()> {
         if socket < 0 {
             return Err(io::Error::last_os_error());
         }
-        let answer = libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request);
+        let answer = libc::ioctl(
+            socket,
+            libc::SIOCSIFFLAGS as libc::Ioctl,
+            &raw const request,
+        );
         let result = checked(answer.into());
         libc::close(socket);
         result

@@ -136,3 +136,76 @@ fn an_api_server_takes_what_is_rendered() {
         assert!(!message.contains("Warning"), "{message}");
     }
 }
+
+/// Pushes the images of the runner and pins them in a package.
+fn push_and_pin(registry: &str, package: &Path) {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--locked", "--package=xtask"])
+        .arg("--target-dir")
+        .arg(temporary.parent().expect("a target directory"))
+        .args(["--", "images", "--profile=dev"])
+        .arg("--only=function-runner,wrapper-server")
+        .arg(format!("--push={registry}/pinned"))
+        .arg("--pin")
+        .arg(package)
+        .env("CARGO_TARGET_DIR", temporary)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let output = output.expect("cargo");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+}
+
+#[test]
+fn the_commands_of_the_page_install_what_was_pushed() {
+    let Some(kubeconfig) = kubeconfig() else {
+        return;
+    };
+    let variable = |name| std::env::var(name).expect("what tests/cluster/up prints");
+    let test_env = TestEnvironment::new();
+    let package = test_env.work().join("runner");
+    copy(&deploy().join("kubernetes"), &package);
+    let registry = variable("KILN_CLUSTER_REGISTRY");
+    push_and_pin(&registry, &package);
+    let unique = std::process::id();
+    let (own, pods) = (format!("pinned-{unique}"), format!("pinned-{unique}-fn"));
+    let file = package.join("setters.yaml");
+    let text = std::fs::read_to_string(&file).expect("setters");
+    // Nodes know the registry by another name.
+    let text = text
+        .replace(&registry, &variable("KILN_CLUSTER_INNER_REGISTRY"))
+        .replace("namespace: porch-system", &format!("namespace: {own}"))
+        .replace("porch-fn-system", &pods);
+    std::fs::write(&file, text).expect("setters");
+    let done = test_env.kiln(&["fn", "render", "runner"], "");
+    assert_eq!(done.code, Some(0), "{done:?}");
+
+    let page = std::fs::read_to_string(deploy().join("../docs/kubernetes.md")).expect("a page");
+    let apply = page
+        .lines()
+        .find_map(|line| line.strip_prefix("    kubectl apply "));
+    let apply: Vec<&str> = apply.expect("the command").split(' ').collect();
+    let kubectl = |arguments: &[&str]| {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(&kubeconfig).args(arguments);
+        command.current_dir(&package).output().expect("kubectl")
+    };
+    let rollout = ["rollout", "status", "--timeout=180s"];
+    let image = "jsonpath={.spec.template.spec.containers[0].image}";
+    let outcomes = [
+        kubectl(&[&["apply", "--force-conflicts"], &apply[..]].concat()),
+        kubectl(&[&["-n", &own], &rollout[..], &["deployment/function-runner"]].concat()),
+        kubectl(&["-n", &own, "get", "deployment/function-runner", "-o", image]),
+    ];
+    kubectl(&["delete", "namespace", "--wait=false", &own, &pods]);
+    for output in &outcomes {
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+    }
+    let image = String::from_utf8_lossy(&outcomes[2].stdout);
+    assert!(
+        image.contains("/pinned/function-runner:latest@sha256:"),
+        "{image}"
+    );
+}

@@ -1,0 +1,111 @@
+//! What a release has besides programs, and the content of its archives.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::files::PackedFiles;
+
+/// Documents, man pages and completions; the same for all platforms.
+pub(super) struct Extras {
+    pub(super) licence: String,
+    pub(super) changelog: String,
+    pub(super) security: String,
+    /// The unit of the function runner for systemd.
+    pub(super) unit: String,
+    /// Man pages by file name.
+    pub(super) manual: BTreeMap<String, Vec<u8>>,
+    pub(super) bash: Vec<u8>,
+    pub(super) zsh: Vec<u8>,
+    pub(super) fish: Vec<u8>,
+}
+
+impl Extras {
+    /// Reads the documents, and has a kiln for this machine write the rest.
+    pub(super) fn collect(root: &Path, kiln: &[u8]) -> Result<Extras> {
+        let work = tempfile::tempdir()?;
+        let program = work.path().join("kiln");
+        fs::write(&program, kiln)?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        let pages = work.path().join("manual");
+        output(Command::new(&program).arg("manual").arg(&pages))?;
+        let mut manual = BTreeMap::new();
+        for entry in fs::read_dir(&pages)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            manual.insert(name.into_owned(), fs::read(&path)?);
+        }
+        let completion = |shell| output(Command::new(&program).args(["completion", shell]));
+        let document = |name: &str| {
+            fs::read_to_string(root.join(name)).with_context(|| format!("cannot read {name}"))
+        };
+        Ok(Extras {
+            licence: document("LICENSE")?,
+            changelog: document("CHANGELOG.md")?,
+            security: document("SECURITY.md")?,
+            unit: document("deploy/function-runner.service")?,
+            manual,
+            bash: completion("bash")?,
+            zsh: completion("zsh")?,
+            fish: completion("fish")?,
+        })
+    }
+}
+
+/// The content of a platform's archive. Below `share` are the directories of a prefix like `/usr/local`.
+pub(super) fn archive(programs: &PackedFiles, extras: &Extras, sbom: &str) -> PackedFiles {
+    let mut files = PackedFiles::default();
+    for (name, file) in programs.iter() {
+        files.add_program(format!("bin/{name}"), file.bytes.clone());
+    }
+    for (name, page) in &extras.manual {
+        files.add(format!("share/man/man1/{name}"), page.clone());
+    }
+    let completions = [
+        ("bash-completion/completions/kiln", &extras.bash),
+        ("fish/vendor_completions.d/kiln.fish", &extras.fish),
+        ("zsh/site-functions/_kiln", &extras.zsh),
+    ];
+    for (path, script) in completions {
+        files.add(format!("share/{path}"), script.clone());
+    }
+    files.add("LICENSE", extras.licence.as_str());
+    files.add("CHANGELOG.md", extras.changelog.as_str());
+    files.add("SECURITY.md", extras.security.as_str());
+    files.add("function-runner.service", extras.unit.as_str());
+    files.add("sbom.cdx.json", sbom);
+    files
+}
+
+/// The section of a version in the changelog: the notes of its release.
+pub(super) fn release_notes(changelog: &str, version: &str) -> Result<String> {
+    let is_heading = |line: &&str| line.starts_with("## ");
+    let of_version = |line: &&str| line.split([' ', ',']).nth(1) == Some(version);
+    let mut lines = changelog.lines();
+    let heading = lines
+        .by_ref()
+        .find(|line| is_heading(line) && of_version(line));
+    let Some(heading) = heading else {
+        bail!("CHANGELOG.md has no section \"## {version}\"");
+    };
+    let body = lines.take_while(|line| !is_heading(line));
+    let notes: Vec<&str> = std::iter::once(heading).chain(body).collect();
+    Ok(format!("{}\n", notes.join("\n").trim_end()))
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command.env_clear().output();
+    let program = command.get_program().display().to_string();
+    let output = output.with_context(|| format!("cannot run {program}"))?;
+    if !output.status.success() {
+        bail!(
+            "{command:?} failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(output.stdout)
+}
