@@ -9,6 +9,7 @@ use kiln_oci::PullPolicy;
 use kiln_policy::PolicyPaths;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{AdmissionOptions, ConnectionOptions, TlsFiles};
+use kiln_store::CollectLimits;
 use kiln_telemetry::{LogFormat, LogLevel};
 use kiln_wasm::{WasmClock, WasmEngine, WasmRandom};
 
@@ -107,6 +108,8 @@ pub struct ImageConfig {
     /// The directory of unpacked images; `None` means that there is no place for one.
     pub store: Option<PathBuf>,
     pub pull_policy: PullPolicy,
+    /// What the store may keep after a pull.
+    pub collect: CollectLimits,
 }
 
 /// Settings of the pod evaluator.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use kiln_go::error_chain;
-use kiln_image::{ImageEvaluator, ImageOptions};
+use kiln_image::{ImageEvaluator, ImageOptions, PullObserver};
+use kiln_oci::RegistryError;
 use kiln_runtime::Evaluator;
 use kiln_sandbox::{ImagePolicy, SandboxLimits};
+use kiln_store::{Collected, PullProgress, StoreError};
 
 use crate::config::RunnerConfig;
 use crate::environment::Environment;
@@ -40,6 +42,8 @@ pub(crate) fn evaluator(
             },
             ..ImagePolicy::default()
         },
+        pulls: Arc::new(LoggedPulls),
+        collect: Some(config.image.collect.clone()),
         environment: environment.variables.clone(),
         temporary: environment.temporary.clone(),
         ..ImageOptions::default()
@@ -48,10 +52,38 @@ pub(crate) fn evaluator(
     match evaluator.probe_namespaces() {
         Ok(()) => tracing::info!("images run in namespaces, from {}", store.display()),
         Err(error) => tracing::info!(
-            "images without a pod are limited to static programs that are in {}: {}",
+            "images without a pod are limited to static programs, from {}: {}",
             store.display(),
             error_chain(&*error)
         ),
     }
     Ok(Some(Arc::new(evaluator)))
+}
+
+/// Logs pulls and collections of the store.
+struct LoggedPulls;
+
+impl PullObserver for LoggedPulls {
+    fn begin(&self, image: &str) -> Arc<dyn PullProgress> {
+        tracing::info!("pulling image {image}");
+        Arc::new(())
+    }
+
+    fn offline(&self, image: &str, error: &RegistryError) {
+        let error = error_chain(error);
+        tracing::warn!("using the image {image} of an earlier pull: {error}");
+    }
+
+    fn collected(&self, outcome: Result<Collected, StoreError>) {
+        match outcome {
+            Ok(collected) => {
+                for digest in &collected.images {
+                    tracing::info!("removed image {digest} from the store");
+                }
+            }
+            Err(error) => {
+                tracing::warn!("cannot collect the image store: {}", error_chain(&error));
+            }
+        }
+    }
 }

@@ -17,4 +17,4 @@ mod pull;
 pub use error::{ImageRunError, LeftToNext, NoLevelReason};
 pub use evaluator::ImageEvaluator;
 pub use kiln_sandbox::IsolationLevel;
-pub use options::{ImageOptions, LevelChoice};
+pub use options::{ImageOptions, LevelChoice, PullObserver};

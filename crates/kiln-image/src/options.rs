@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_oci::{PullPolicy, RegistryOptions};
+use kiln_oci::{PullPolicy, RegistryError, RegistryOptions};
 use kiln_runtime::Mount;
 use kiln_sandbox::ImagePolicy;
-use kiln_store::{PullProgress, StoreOptions};
+use kiln_store::{CollectLimits, Collected, PullProgress, StoreError, StoreOptions};
 
 /// Settings of the evaluator. Nothing is opened before the first function runs.
 #[derive(Clone)]
@@ -17,8 +17,10 @@ pub struct ImageOptions {
     pub store_options: StoreOptions,
     pub registry: RegistryOptions,
     pub pull_policy: PullPolicy,
-    /// Receives the progress of pulls.
-    pub progress: Arc<dyn PullProgress>,
+    /// Is notified of pulls.
+    pub pulls: Arc<dyn PullObserver>,
+    /// What the store may keep. If given, the store is collected after a pull.
+    pub collect: Option<CollectLimits>,
     pub levels: LevelChoice,
     pub policy: ImagePolicy,
     pub mounts: Vec<Mount>,
@@ -51,7 +53,8 @@ impl Default for ImageOptions {
             store_options: StoreOptions::default(),
             registry: RegistryOptions::default(),
             pull_policy: PullPolicy::default(),
-            progress: Arc::new(()),
+            pulls: Arc::new(()),
+            collect: None,
             levels: LevelChoice::default(),
             policy: ImagePolicy::default(),
             mounts: Vec::new(),
@@ -62,3 +65,19 @@ impl Default for ImageOptions {
         }
     }
 }
+
+/// Is notified of pulls.
+pub trait PullObserver: Send + Sync {
+    /// What receives the progress of a pull. It is dropped when the pull ends.
+    fn begin(&self, _image: &str) -> Arc<dyn PullProgress> {
+        Arc::new(())
+    }
+
+    /// The registry is not available, and the image of an earlier pull is used.
+    fn offline(&self, _image: &str, _error: &RegistryError) {}
+
+    /// The store was collected.
+    fn collected(&self, _outcome: Result<Collected, StoreError>) {}
+}
+
+impl PullObserver for () {}

@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Instant;
 
 use kiln_oci::{ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions};
 use kiln_runtime::{RunContext, RunError};
-use kiln_store::{PullError, PullRequest, PulledImage, Store, StoredImage};
+use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store, StoredImage};
 use tokio::runtime::Runtime;
 
 use crate::error::ImageRunError;
@@ -18,6 +19,7 @@ pub(crate) struct ImageSource {
     store: Mutex<Option<Store>>,
     /// Pulls run on one runtime, so that callers can share a pull and one of them can give up.
     puller: OnceLock<Puller>,
+    is_collecting: Arc<AtomicBool>,
 }
 
 struct Puller {
@@ -33,6 +35,7 @@ impl ImageSource {
         ImageSource {
             store: Mutex::default(),
             puller: OnceLock::new(),
+            is_collecting: Arc::default(),
         }
     }
 
@@ -66,14 +69,38 @@ impl ImageSource {
         let store = self.store(options)?;
         let puller = self.puller(options)?;
         let registry = puller.registry_of(&request.reference, options);
-        let progress = Arc::clone(&options.progress);
-        let pull = async move { store.pull(&registry, &request, progress).await };
+        let progress = options.pulls.begin(image);
+        let pull_store = store.clone();
+        let pull = async move { pull_store.pull(&registry, &request, progress).await };
         let pulled = puller.wait_for(pull, ctx)?;
         let pulled = pulled.map_err(|source| ImageRunError::Pull {
             image: image.to_owned(),
             source,
         })?;
+        match &pulled.origin {
+            PullOrigin::Registry => self.collect(puller, &store, options),
+            PullOrigin::Offline(error) => options.pulls.offline(image, error),
+            PullOrigin::Store | PullOrigin::Confirmed => {}
+        }
         Ok(pulled.image)
+    }
+
+    /// Collects the store in the background: images are removed only as they become too many or too old, and only a pull
+    /// adds one. One collection at a time is enough, because the next pull starts another.
+    fn collect(&self, puller: &Puller, store: &Store, options: &ImageOptions) {
+        let Some(limits) = options.collect.clone() else {
+            return;
+        };
+        if self.is_collecting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (store, pulls) = (store.clone(), Arc::clone(&options.pulls));
+        let is_collecting = Arc::clone(&self.is_collecting);
+        puller.runtime.spawn_blocking(move || {
+            let outcome = store.collect(&limits);
+            is_collecting.store(false, Ordering::Release);
+            pulls.collected(outcome);
+        });
     }
 
     fn store(&self, options: &ImageOptions) -> Result<Store, ImageRunError> {

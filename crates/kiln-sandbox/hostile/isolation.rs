@@ -35,6 +35,7 @@ pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
         ["describe"] => describe(),
         ["probe"] => probe(),
         ["host-image", root] => host_image(root),
+        ["run-image", root, ref words @ ..] => run_image(root, words),
         _ => return None,
     })
 }
@@ -136,15 +137,18 @@ fn describe() -> io::Result<()> {
         println!("interface {}", line.0.trim());
     }
     let mounts = std::fs::read_to_string("/proc/self/mounts")?;
-    for line in mounts.lines() {
-        let fields: Vec<&str> = line.split(' ').collect();
-        if let [_, point, kind, options, ..] = fields[..] {
-            let access = options.split(',').next().unwrap_or_default();
-            println!(
-                "mount {point} {access} {}",
-                if point == "/" { "image" } else { kind }
-            );
-        }
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let (point, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
+        let access = options.split(',').next().unwrap_or_default();
+        let kind = if point == "/" { "image" } else { kind };
+        Some(format!("mount {point} {access} {kind}"))
+    });
+    // Their order depends on the kernel.
+    let mut mounts: Vec<String> = mounts.collect();
+    mounts.sort();
+    for mount in mounts {
+        println!("{mount}");
     }
     Ok(())
 }
@@ -170,13 +174,13 @@ fn probe() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the daemon of an image, as a program that runs functions does, and prints the numbers of its processes out here.
-fn host_image(root: &str) -> io::Result<()> {
-    let sandbox = ImageSandbox::new(ImagePolicy::default()).map_err(Error::other)?;
-    let process = ImageProcess {
+/// A run of this program in an image.
+fn process_of(root: &str, words: &[&str]) -> ImageProcess {
+    let words = ["/bin/hostile"].iter().chain(words);
+    ImageProcess {
         root: PathBuf::from(root),
         program: "/bin/hostile".into(),
-        words: ["/bin/hostile", "daemon"].map(Into::into).into(),
+        words: words.map(Into::into).collect(),
         environment: Vec::new(),
         directory: "/".into(),
         user: (65_534, 65_534),
@@ -184,7 +188,24 @@ fn host_image(root: &str) -> io::Result<()> {
         writable: vec!["/tmp".into()],
         mounts: Vec::new(),
         network: ImageNetwork::Loopback,
-    };
+    }
+}
+
+/// Runs an attack in an image, and prints what it prints and the level of isolation.
+fn run_image(root: &str, words: &[&str]) -> io::Result<()> {
+    let sandbox = ImageSandbox::new(ImagePolicy::default()).map_err(Error::other)?;
+    let process = process_of(root, words);
+    let run = sandbox.prepare_run(&process, None).map_err(Error::other)?;
+    let mut started = run.start().map_err(Error::other)?;
+    io::copy(&mut started.stdout, &mut io::stdout())?;
+    println!("{}", sandbox.level());
+    Ok(())
+}
+
+/// Runs the daemon of an image, as a program that runs functions does, and prints the numbers of its processes out here.
+fn host_image(root: &str) -> io::Result<()> {
+    let sandbox = ImageSandbox::new(ImagePolicy::default()).map_err(Error::other)?;
+    let process = process_of(root, &["daemon"]);
     let run = sandbox.prepare_run(&process, None).map_err(Error::other)?;
     let mut started = run.start().map_err(Error::other)?;
     let mut byte = [0];

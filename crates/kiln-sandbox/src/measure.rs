@@ -83,6 +83,12 @@ pub enum SandboxError {
     /// A path of an image cannot be used.
     #[error("the path {} of the image is malformed", path.display())]
     MalformedPath { path: PathBuf },
+    /// A path of an image leads to a directory that it may not choose.
+    #[error("the path {} of the image is in /{reserved}, which the image cannot choose", path.display())]
+    ReservedPath {
+        path: PathBuf,
+        reserved: &'static str,
+    },
     /// The child was not started because it could not be confined.
     #[error("cannot confine the function ({doing})")]
     Confine {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use futures_util::future::{Either, select};
-use kiln_oci::{ImageReference, PlainHttp, Platform, RegistryClient};
+use kiln_image::PullObserver;
+use kiln_oci::{ImageReference, PlainHttp, Platform, RegistryClient, RegistryError};
 use kiln_store::{
     PullEvent, PullOrigin, PullProgress, PullRequest, PulledImage, Store, StoreOptions,
     pull_signatures,
@@ -77,20 +78,14 @@ pub(crate) fn registry_client(reference: &ImageReference) -> Result<RegistryClie
 pub(crate) fn pull(ui: &Ui, store: &Store, request: &PullRequest) -> Result<PulledImage> {
     let reference = request.reference.to_string();
     let registry = registry_client(&request.reference)?;
-    let progress = Arc::new(TerminalProgress {
-        line: ui.progress(&reference),
-        state: Mutex::default(),
-    });
+    let progress = Arc::new(TerminalProgress::new(ui.progress(&reference)));
     let pulled = until_interrupted(store.pull(&registry, request, progress))?;
     let Some(pulled) = pulled else {
         bail!("the pull of {reference} was interrupted; the next one continues it");
     };
     let pulled = pulled?;
     if let PullOrigin::Offline(error) = &pulled.origin {
-        let error = kiln_go::error_chain(error.as_ref());
-        ui.warn(&format!(
-            "using the image {reference} of an earlier pull: {error}"
-        ));
+        warn_offline(ui, &reference, error);
     }
     Ok(pulled)
 }
@@ -110,6 +105,13 @@ pub(crate) fn until_interrupted<T>(future: impl Future<Output = T>) -> Result<Op
             Either::Right(_) => None,
         }
     }))
+}
+
+fn warn_offline(ui: &Ui, image: &str, error: &RegistryError) {
+    let error = kiln_go::error_chain(error);
+    ui.warn(&format!(
+        "using the image {image} of an earlier pull: {error}"
+    ));
 }
 
 /// Brings the signatures of a pulled image into the store, so that they can be verified without a network. Warns if the registry
@@ -189,6 +191,28 @@ struct PullState {
     received: u64,
     bytes: u64,
     is_unpacking: Option<(usize, usize)>,
+}
+
+impl TerminalProgress {
+    fn new(line: Option<Progress>) -> TerminalProgress {
+        TerminalProgress {
+            line,
+            state: Mutex::default(),
+        }
+    }
+}
+
+/// Shows pulls with the functions that wait for them.
+pub(crate) struct FunctionPulls(pub(crate) Ui);
+
+impl PullObserver for FunctionPulls {
+    fn begin(&self, image: &str) -> Arc<dyn PullProgress> {
+        Arc::new(TerminalProgress::new(self.0.progress(image)))
+    }
+
+    fn offline(&self, image: &str, error: &RegistryError) {
+        warn_offline(&self.0, image, error);
+    }
 }
 
 impl PullProgress for TerminalProgress {

@@ -16,6 +16,7 @@ use kiln_server::{
     DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT,
     TlsFiles,
 };
+use kiln_store::CollectLimits;
 use kiln_telemetry::LogFormatError;
 use kiln_wasm::WasmFlagError;
 
@@ -63,6 +64,8 @@ pub struct RunnerFlags {
     max_request_body_size: Key<i64>,
     image_store: Key<String>,
     image_pull_policy: Key<String>,
+    image_store_size: Key<i64>,
+    image_store_age: Key<GoDuration>,
     service: ServiceFlags,
     security: SecurityFlags,
     wasm: WasmFlags,
@@ -170,6 +173,16 @@ impl RunnerFlags {
                 "image-pull-policy",
                 "IfNotPresent",
                 "When the image evaluator pulls images: Always, IfNotPresent or Never",
+            ),
+            image_store_size: set.add(
+                "image-store-size",
+                i64::try_from(CollectLimits::default().size).unwrap_or(i64::MAX),
+                "Size of the image store, in `bytes`, above which a pull removes the images that were used least recently",
+            ),
+            image_store_age: set.add(
+                "image-store-age",
+                GoDuration::from(CollectLimits::default().age),
+                "Time without use after which a pull removes an image from the image store",
             ),
             service: ServiceFlags::new(&mut set, flavour),
             security: SecurityFlags::new(&mut set, flavour),
@@ -286,6 +299,15 @@ impl RunnerFlags {
             image: ImageConfig {
                 store: given(parsed.get(self.image_store)).or_else(|| environment.image_store()),
                 pull_policy: pull_policy(&parsed.get(self.image_pull_policy))?,
+                collect: CollectLimits {
+                    size: within(
+                        "image-store-size",
+                        parsed.get(self.image_store_size),
+                        0,
+                        i64::MAX,
+                    )?,
+                    age: not_negative("image-store-age", parsed.get(self.image_store_age))?,
+                },
             },
             wasm: self.wasm.config(parsed)?,
             pods: self.pods.config(parsed, environment, &mut warnings)?,

@@ -311,6 +311,8 @@ fn images_have_a_store_and_a_policy() {
     let config = runner(&[
         "--image-store=/var/lib/kiln",
         "--image-pull-policy=never",
+        "--image-store-size=1000000",
+        "--image-store-age=1h",
         "--disable-runtimes=pod",
     ]);
     assert!(config.evaluators.image);
@@ -319,6 +321,19 @@ fn images_have_a_store_and_a_policy() {
         Some(Path::new("/var/lib/kiln"))
     );
     assert_eq!(config.image.pull_policy, kiln_oci::PullPolicy::Never);
+    let limits = config.image.collect;
+    assert_eq!(
+        (limits.size, limits.age),
+        (1_000_000, Duration::from_secs(3600))
+    );
+    assert_eq!(
+        runner(&[]).image.collect,
+        kiln_store::CollectLimits::default()
+    );
+    check_wrong(
+        &["--image-store-age=-1s"],
+        "--image-store-age -1s must not be negative",
+    );
     assert!(!runner(&["--disable-runtimes=image"]).evaluators.image);
     check_wrong(
         &["--image-pull-policy=sometimes"],

@@ -1,7 +1,10 @@
 //! The program, run as a process.
 
+#[path = "../../../kiln-image/tests/it/busybox.rs"]
+mod busybox;
 mod cluster;
 mod go_peers;
+mod images;
 mod links;
 mod load;
 #[path = "../../../../tests/interop/peers.rs"]
@@ -9,6 +12,9 @@ mod peers;
 mod pods;
 mod policy;
 mod program;
+#[expect(dead_code, reason = "the tests of the store use the rest")]
+#[path = "../../../kiln-store/tests/it/registry.rs"]
+mod registry;
 mod reload;
 mod serving;
 mod signals;

@@ -186,12 +186,14 @@ fn environment(
 }
 
 /// The directories that the image lets every user write to. Those with files stay as they are, read-only: an empty
-/// directory in their place would hide the files.
+/// directory in their place would hide the files. Those of the kernel (`/dev/shm`) come with the run.
 fn writable(image: &StoredImage) -> Vec<String> {
     let meta = image.meta();
     let mut found: Vec<String> = vec![TEMPORARY[0].to_owned()];
-    let listed = meta.writable_directories.iter().chain(&meta.run.volumes);
-    for path in listed {
+    let listed = meta.writable_directories.iter();
+    let listed = listed.filter(|path| !of_kernel(path));
+    let volumes = meta.run.volumes.iter().filter(|path| *path != "/dev/shm");
+    for path in listed.chain(volumes) {
         let is_temporary = TEMPORARY.contains(&path.as_str());
         if !found.contains(path)
             && path.starts_with('/')
@@ -202,6 +204,12 @@ fn writable(image: &StoredImage) -> Vec<String> {
         }
     }
     found
+}
+
+fn of_kernel(path: &str) -> bool {
+    ["/proc/", "/sys/", "/dev/"]
+        .iter()
+        .any(|directory| format!("{path}/").starts_with(directory))
 }
 
 fn bind(mount: &Mount) -> ImageMount {

@@ -2,6 +2,12 @@
 //!
 //! Images that are run are tested from outside, with the command line.
 
+mod busybox;
+mod pulls;
+#[expect(dead_code, reason = "the tests of the store use the rest")]
+#[path = "../../../kiln-store/tests/it/registry.rs"]
+mod registry;
+
 use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice};
 use kiln_krm::Dialect;
 use kiln_oci::PullPolicy;

@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -184,6 +184,11 @@ pub(super) struct RootRules {
 }
 
 impl RootRules {
+    /// The descriptor that it needs in the child.
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.ruleset.as_raw_fd()
+    }
+
     /// Restricts the calling process to the files below its root. For use in the child: only system calls.
     pub(super) fn enter(&self) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -3,7 +3,7 @@
 //! None allocates, locks or panics.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use libc::{c_long, c_uint};
 use seccompiler::sock_filter;
@@ -121,6 +121,34 @@ pub(crate) fn close_all_descriptors_on_exec() -> io::Result<()> {
             3 as c_long,
             c_long::from(c_uint::MAX),
             c_long::from(libc::CLOSE_RANGE_CLOEXEC),
+        )
+    };
+    checked(answer)
+}
+
+/// Closes every open file but the standard three and `kept`, which is in ascending order. For a child, whose table of files
+/// is its own: the owners in its parent do not notice.
+pub(super) fn close_descriptors_except(kept: &[RawFd]) -> io::Result<()> {
+    let mut first: RawFd = 3;
+    for descriptor in kept {
+        if *descriptor > first {
+            close_range(first, c_long::from(*descriptor) - 1)?;
+        }
+        first = first.max(descriptor.saturating_add(1));
+    }
+    close_range(first, c_long::from(c_uint::MAX))
+}
+
+fn close_range(first: RawFd, last: c_long) -> io::Result<()> {
+    #[expect(unsafe_code, reason = "no library has the call")]
+    // SAFETY: three numbers are passed. The caller is a child with a table of files of its own, and uses none of these files
+    // afterwards.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            c_long::from(first),
+            last,
+            0 as c_long,
         )
     };
     checked(answer)

@@ -77,11 +77,11 @@ fn a_function_sees_the_image_and_nothing_else() {
          open 2 pipe\n\
          interface lo\n\
          mount / ro image\n\
-         mount /dev rw tmpfs\n\
-         {proc}\
-         mount /tmp rw tmpfs\n\
          mount /dev ro tmpfs\n\
-         mount /dev/shm rw tmpfs\n"
+         mount /dev rw tmpfs\n\
+         mount /dev/shm rw tmpfs\n\
+         {proc}\
+         mount /tmp rw tmpfs\n"
     );
     // Groups that a user without rights cannot drop.
     let groups = |line: &&str| !line.starts_with("Groups:") && !line.starts_with("mount /dev/");
@@ -592,4 +592,41 @@ fn the_step_that_the_system_refuses_is_reported() {
         "{printed}"
     );
     assert!(lines[0].contains("os error 28)"), "{printed}");
+}
+
+/// As in most containers: the kernel mounts a new `/proc` only where all of the old one is visible.
+#[test]
+fn the_outer_proc_is_used_where_parts_of_it_are_hidden() {
+    if image_sandbox(ImagePolicy::default()).is_none() {
+        return;
+    }
+    let image = TestImage::new();
+    let root = image.root().display().to_string();
+    let inside = |words: &[&str]| {
+        let script = "mount --bind /dev/null /proc/version && exec \"$@\"";
+        let mut unshare = Command::new("unshare");
+        let unshare = unshare.args(["-rm", "sh", "-c", script, "sh", HOSTILE]);
+        let output = unshare.args(words).output().ok()?;
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(printed)
+    };
+    let Some(probed) = inside(&["probe"]) else {
+        return skip("unshare or mount does not work");
+    };
+    let lines: Vec<&str> = probed.lines().collect();
+    let refused = "namespaces: cannot isolate the function: cannot mount /proc: ";
+    assert!(lines[0].starts_with(refused), "{probed}");
+    assert_eq!(lines[1], "namespaces with the outer /proc: works");
+    for (words, expected) in [
+        (["write", "/proc/sys/kernel/hostname"], "denied: "),
+        (["read", "/proc/1/environ"], "denied: "),
+        (["list", "/proc"], "done"),
+        (["list", "/proc/1/root"], "denied: "),
+    ] {
+        let printed = inside(&[&["run-image", &root], &words[..]].concat()).unwrap();
+        let mut lines = printed.lines();
+        let line = lines.next().unwrap_or_default();
+        assert!(line.starts_with(expected), "{words:?}: {printed}");
+        assert_eq!(lines.next(), Some("namespaces with the outer /proc"));
+    }
 }

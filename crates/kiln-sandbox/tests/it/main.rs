@@ -7,6 +7,8 @@ mod attacks;
 #[cfg(target_os = "linux")]
 mod bounds;
 #[cfg(target_os = "linux")]
+mod chosen_paths;
+#[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
 mod fixture;

@@ -27,9 +27,15 @@ pub(crate) struct UnpackedRoot {
 
 impl Unpacker {
     /// Creates what a running image needs, and records all files.
-    pub(crate) fn finish(self, run: &RunConfig) -> io::Result<UnpackedRoot> {
+    pub(crate) fn finish(mut self, run: &RunConfig) -> io::Result<UnpackedRoot> {
         let root = self.tree.root().try_clone_to_owned()?;
-        add_mount_points(root.as_fd(), run)?;
+        let mut added = AddedInodes::default();
+        added.add_mount_points(root.as_fd(), run)?;
+        // An inode may be one that a removed file or directory had before.
+        for inode in added.inodes {
+            self.hashes.remove(&inode);
+            self.tree.directory_times.remove(&inode);
+        }
         let mut visitor = Completion { unpacker: &self };
         let record = FileRecord::of(root.as_fd(), &mut visitor)?;
         Ok(UnpackedRoot {
@@ -58,7 +64,7 @@ impl RecordVisitor for Completion<'_> {
     }
 
     fn leave(&mut self, directory: BorrowedFd<'_>, stat: &Stat) -> io::Result<()> {
-        let Some(modified) = self.unpacker.directory_times.get(&stat.st_ino) else {
+        let Some(modified) = self.unpacker.tree.directory_times.get(&stat.st_ino) else {
             return Ok(());
         };
         let since = system_time(*modified).duration_since(std::time::UNIX_EPOCH);
@@ -74,54 +80,67 @@ impl RecordVisitor for Completion<'_> {
     }
 }
 
-/// Creates mount points that the image does not have.
-fn add_mount_points(root: BorrowedFd<'_>, run: &RunConfig) -> io::Result<()> {
-    for name in MOUNT_POINTS {
-        add_directory(root, name.as_bytes())?;
-    }
-    for path in run.volumes.iter().chain([&run.working_dir]) {
-        add_directory(root, path.as_bytes())?;
-    }
-    let etc = match make_directories(root, b"etc") {
-        Err(error) if is_obstructed(&error) => return Ok(()),
-        etc => etc?,
-    };
-    for name in MOUNTED_FILES {
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o644);
-        match rustix::fs::openat(&etc, name, flags, mode) {
-            Ok(file) => rustix::fs::fchmod(&file, mode)?,
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
+/// The inodes of what was added to the image.
+#[derive(Default)]
+struct AddedInodes {
+    inodes: Vec<u64>,
 }
 
-/// Creates a directory unless the image has something there. `proc`, `dev` and `sys` must not be links.
-fn add_directory(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<()> {
-    let is_kernel = matches!(path, b"proc" | b"dev" | b"sys");
-    if is_kernel {
-        match rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
-                rustix::fs::unlinkat(root, path, AtFlags::empty())?;
+impl AddedInodes {
+    /// Creates mount points that the image does not have.
+    fn add_mount_points(&mut self, root: BorrowedFd<'_>, run: &RunConfig) -> io::Result<()> {
+        for name in MOUNT_POINTS {
+            self.add_directory(root, name.as_bytes())?;
+        }
+        for path in run.volumes.iter().chain([&run.working_dir]) {
+            self.add_directory(root, path.as_bytes())?;
+        }
+        let etc = match self.make_directories(root, b"etc") {
+            Err(error) if is_obstructed(&error) => return Ok(()),
+            etc => etc?,
+        };
+        for name in MOUNTED_FILES {
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mode = Mode::from_raw_mode(0o644);
+            match rustix::fs::openat(&etc, name, flags, mode) {
+                Ok(file) => {
+                    rustix::fs::fchmod(&file, mode)?;
+                    self.inodes.push(rustix::fs::fstat(&file)?.st_ino);
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
             }
-            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Creates a directory unless the image has something there. `proc`, `dev` and `sys` must not be links.
+    fn add_directory(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> io::Result<()> {
+        let is_kernel = matches!(path, b"proc" | b"dev" | b"sys");
+        if is_kernel {
+            match rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
+                    rustix::fs::unlinkat(root, path, AtFlags::empty())?;
+                }
+                _ => {}
+            }
+        }
+        match self.make_directories(root, path) {
+            Err(error) if is_obstructed(&error) => Ok(()),
+            made => made.map(drop),
         }
     }
-    match make_directories(root, path) {
-        Err(error) if is_obstructed(&error) => Ok(()),
-        made => made.map(drop),
-    }
-}
 
-fn make_directories(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
-    let mut create = |parent: BorrowedFd<'_>, name: &[u8]| {
-        rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
-        super::tree::set_mode(parent, name, 0o755)
-    };
-    in_root::create_directories::<io::Error>(root, path, &mut create)
+    fn make_directories(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+        let mut create = |parent: BorrowedFd<'_>, name: &[u8]| {
+            rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
+            let directory = super::tree::set_mode(parent, name, 0o755)?;
+            self.inodes.push(rustix::fs::fstat(&directory)?.st_ino);
+            Ok(directory)
+        };
+        in_root::create_directories::<io::Error>(root, path, &mut create)
+    }
 }
 
 /// Whether the image has something else in the place of a directory, or a name is invalid. Then a run reports the error.

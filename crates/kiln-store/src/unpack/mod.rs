@@ -55,10 +55,8 @@ const OPAQUE: &[u8] = b".wh..wh..opq";
 pub struct Unpacker {
     tree: Tree,
     budget: Budget,
-    /// The hashes of files by inode.
+    /// The hashes of files by inode. Those of removed files stay until another file has their inode.
     hashes: HashMap<u64, ContentHash>,
-    /// The times of directories by inode. They are set at the end, because every new entry changes them.
-    directory_times: HashMap<u64, i64>,
     skipped: Vec<SkippedEntry>,
 }
 
@@ -71,7 +69,6 @@ impl Unpacker {
             tree: Tree::new(root)?,
             budget: Budget::new(limits),
             hashes: HashMap::new(),
-            directory_times: HashMap::new(),
             skipped: Vec::new(),
         })
     }
@@ -114,7 +111,7 @@ impl Unpacker {
             EntryKind::Directory => {
                 let (mode, budget) = (entry.mode, &self.budget);
                 let inode = self.tree.make_directory(&parent, name, mode, budget)?;
-                self.directory_times.insert(inode, entry.modified);
+                self.tree.directory_times.insert(inode, entry.modified);
             }
             EntryKind::File => self.apply_file(&parent, name, entry, reader)?,
             EntryKind::Symlink(target) => {

@@ -38,6 +38,8 @@ pub(super) struct Tree {
     open: HashMap<Vec<u8>, Arc<Directory>>,
     /// How deep every directory is, by inode. Links make paths shorter than that.
     depths: HashMap<u64, u32>,
+    /// The times of directories by inode. They are set at the end, because every new entry changes them.
+    pub(super) directory_times: HashMap<u64, i64>,
     /// The names that the present layer brought, each with the inode of its directory.
     brought: HashSet<(u64, Vec<u8>)>,
 }
@@ -49,6 +51,7 @@ impl Tree {
             root,
             open: HashMap::new(),
             depths: HashMap::from([(inode, 0)]),
+            directory_times: HashMap::new(),
             brought: HashSet::new(),
         })
     }
@@ -74,6 +77,7 @@ impl Tree {
         let Tree {
             root,
             depths,
+            directory_times,
             brought,
             ..
         } = self;
@@ -84,7 +88,10 @@ impl Tree {
             budget.check_depth(depth)?;
             rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
             let directory = set_mode(parent, name, IMPLIED_MODE)?;
-            depths.insert(rustix::fs::fstat(&directory)?.st_ino, depth);
+            let inode = rustix::fs::fstat(&directory)?.st_ino;
+            depths.insert(inode, depth);
+            // A removed directory may have had this inode.
+            directory_times.remove(&inode);
             brought.insert((parent_inode, name.to_vec()));
             Ok::<OwnedFd, UnpackProblem>(directory)
         };

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
-use kiln_oci::{ArchiveLimits, Digest, ImageReference, PullPolicy, read_archive};
+use kiln_oci::{ArchiveLimits, Digest, ImageReference, LayerBuilder, PullPolicy, read_archive};
 use kiln_store::{ArchiveError, CollectLimits, Damage, Removed, StoreError};
 
 use crate::images::{TestStore, amd64, image, layer, pull};
@@ -350,4 +350,26 @@ fn damaged_archives_are_refused() {
     for name in ["roots", "refs", "tmp"] {
         assert_eq!(other.entries(name), [""; 0], "{name}");
     }
+}
+
+/// File systems give the inode of a removed file to the next new one, and the store adds files after the last layer.
+#[test]
+fn files_in_the_place_of_removed_ones_are_no_damage() {
+    let registry = TestRegistry::start();
+    let test = TestStore::new();
+    let (mut files, mut whiteouts) = (LayerBuilder::default(), LayerBuilder::default());
+    for number in 0..64 {
+        let name = format!("file-{number}");
+        files = files.file(&name, 0o644, b"removed").unwrap();
+        let name = format!(".wh.file-{number}");
+        whiteouts = whiteouts.file(&name, 0o644, b"").unwrap();
+    }
+    let layers = vec![files.finish().unwrap(), whiteouts.finish().unwrap()];
+    let (layout, root) = image(layers);
+    registry.add("a/removed:v1", &layout, &root);
+    let reference = registry.reference("a/removed:v1");
+    let policy = PullPolicy::Always;
+    pull(&test.store, &registry.client(), &reference, policy).unwrap();
+    let damages = test.store.verify().unwrap().damages;
+    assert!(damages.is_empty(), "{damages:?}");
 }

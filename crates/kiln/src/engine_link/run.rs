@@ -156,6 +156,7 @@ fn settings(command: &RunCommand) -> Result<ImageSettings, EngineLinkError> {
         user: command.user.clone(),
         style: kiln_container::CommandStyle::Kpt,
         variables: Vec::new(),
+        pulls: Arc::new(()),
     })
 }
 

@@ -48,6 +48,10 @@ pub(crate) fn unavailable(
     }
     match error.downcast_ref::<SandboxError>() {
         Some(SandboxError::Mount { .. }) => return Some("check the paths of --mount".to_owned()),
+        Some(SandboxError::ReservedPath { .. }) => {
+            let hint = "choose another working directory, volume, program or mount: kiln makes /proc, /sys and /dev itself";
+            return Some(hint.to_owned());
+        }
         Some(_) => return Some(doctor()),
         None => {}
     }

@@ -30,6 +30,7 @@ use super::mounted_files::MountedFiles;
 use super::registry_tags::RegistryTags;
 use super::wasm::{WasmContext, WasmFlags, WasmSteps};
 use crate::compat::Compat;
+use crate::image_store::FunctionPulls;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
@@ -137,6 +138,7 @@ impl EvaluatorFlags {
                     RenderCompat::Kpt => CommandStyle::Kpt,
                 },
                 variables: Vec::new(),
+                pulls: Arc::new(FunctionPulls(ui.clone())),
             },
         )?;
         let evaluators = ChainOptions {

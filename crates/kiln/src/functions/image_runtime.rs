@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Engine};
-use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice};
+use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice, PullObserver};
 use kiln_oci::PullPolicy;
 use kiln_runtime::{Evaluator, Mount};
 
@@ -64,6 +64,8 @@ pub(crate) struct ImageSettings {
     pub(crate) style: CommandStyle,
     /// Variables of every image.
     pub(crate) variables: Vec<(String, String)>,
+    /// Is notified of pulls.
+    pub(crate) pulls: Arc<dyn PullObserver>,
 }
 
 /// The evaluators of images. Those that are not in use are not in the chain.
@@ -165,6 +167,7 @@ fn image_evaluator(levels: LevelChoice, settings: &ImageSettings) -> Result<Imag
         mounts: settings.mounts.clone(),
         user: settings.user.clone(),
         variables: settings.variables.clone(),
+        pulls: Arc::clone(&settings.pulls),
         environment: std::env::vars_os().collect(),
         temporary: std::env::temp_dir(),
         ..ImageOptions::default()

@@ -236,3 +236,49 @@ fn an_old_image_is_used_while_the_registry_is_away() {
     let expected = format!("[WARN] using the image {} of an earlier pull: ", test.image);
     assert!(outcome.stderr.starts_with(&expected), "{outcome:?}");
 }
+
+#[test]
+fn a_function_warns_that_its_registry_is_away() {
+    let test = ImageTest::new();
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+    test.env.write("pkg/a.yaml", resource);
+    test.output(&["pull", &test.image]);
+    let path = "/v2/team/function/manifests/v1";
+    test.registry.say(path, "text/plain", "a proxy's page");
+    let words = [
+        "fn",
+        "eval",
+        "pkg",
+        "--image-runtime=auto",
+        "--image-pull-policy=Always",
+        "--image",
+        &test.image,
+    ];
+    // Whether the function runs does not matter: its image has no shell.
+    let outcome = test.env.kiln(&words, "");
+    let expected = format!("[WARN] using the image {} of an earlier pull: ", test.image);
+    assert!(outcome.stderr.contains(&expected), "{outcome:?}");
+}
+
+#[test]
+fn doctor_contacts_the_registries_that_have_credentials() {
+    let test = ImageTest::new();
+    let here = &test.registry.host;
+    let config = format!("{{\"auths\": {{\"{here}\": {{}}, \"http://127.0.0.1:1/v1/\": {{}}}}}}");
+    test.env.write("docker/config.json", &config);
+    let work = test.env.work();
+    let outcome = test
+        .env
+        .shell(&work, "kiln doctor", &[("DOCKER_CONFIG", "docker")]);
+    let line = |name: &str| {
+        let mut lines = outcome.stdout.lines();
+        let found = lines.find(|line| line.contains(&format!(" {name}: ")));
+        found.unwrap_or_else(|| panic!("{name}: {outcome:?}"))
+    };
+    assert!(line(here).contains("responds"), "{outcome:?}");
+    assert!(line("127.0.0.1:1").contains("missing"), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("fix: check the network"),
+        "{outcome:?}"
+    );
+}

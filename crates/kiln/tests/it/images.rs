@@ -3,13 +3,14 @@
 //! The images contain busybox, which has to be static (`busybox-static` in Debian); without it these tests are skipped.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use kiln_oci::{
     ImageLayout, ImageSpec, LayerBuilder, Platform, RunConfig, add_image, write_archive,
 };
 
+use crate::busybox::static_busybox;
 use crate::engine;
 use crate::faults::skip;
 use crate::test_environment::{Outcome, TestEnvironment, run};
@@ -91,16 +92,6 @@ impl ImageTest {
     pub(crate) fn resource(&self) -> String {
         fs::read_to_string(self.test_env.work().join("pkg/a.yaml")).unwrap_or_default()
     }
-}
-
-fn static_busybox() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&path).map(|directory| directory.join("busybox"));
-    let found = found.find(|path| path.is_file())?;
-    let bytes = fs::read(&found).ok()?;
-    // A dynamic program names its loader.
-    let is_dynamic = bytes.windows(10).any(|window| window == b"/ld-linux-");
-    (!is_dynamic).then_some(found)
 }
 
 /// Writes an image whose function returns what it gets; `None` if images cannot be built here.
@@ -517,19 +508,8 @@ fn an_engine_gives_the_same() {
         let Some(test) = ImageTest::in_namespaces(&format!("same{number}"), script) else {
             return;
         };
-        let mut load = test.test_env.command(&name, &test.test_env.work());
-        let archive = format!(
-            "oci-archive:{}",
-            test.test_env.work().join("image.tar").display()
-        );
-        load.args(["pull", "--quiet", &archive]);
-        pass_engine_variables(&mut load);
-        let loaded = run(&mut load, "");
-        assert_eq!(loaded.code, Some(0), "{}", loaded.stderr);
-        let mut tag = test.test_env.command(&name, &test.test_env.work());
-        tag.args(["tag", loaded.stdout.trim(), &test.image]);
-        pass_engine_variables(&mut tag);
-        assert_eq!(run(&mut tag, "").code, Some(0));
+        let archive = test.test_env.work().join("image.tar");
+        load_into_engine(&test.test_env, &name, &archive, &test.image);
         let mut outcomes = Vec::new();
         for runtime in ["namespaces", &name] {
             test.test_env.write("pkg/a.yaml", RESOURCE);
@@ -562,7 +542,26 @@ fn an_engine_gives_the_same() {
     }
 }
 
-fn pass_engine_variables(command: &mut Command) {
+/// Brings the image of an archive into an engine, by a name.
+pub(crate) fn load_into_engine(
+    test_env: &TestEnvironment,
+    engine: &str,
+    archive: &Path,
+    image: &str,
+) {
+    let mut load = test_env.command(engine, &test_env.work());
+    load.args(["pull", "--quiet"]);
+    load.arg(format!("oci-archive:{}", archive.display()));
+    pass_engine_variables(&mut load);
+    let loaded = run(&mut load, "");
+    assert_eq!(loaded.code, Some(0), "{}", loaded.stderr);
+    let mut tag = test_env.command(engine, &test_env.work());
+    tag.args(["tag", loaded.stdout.trim(), image]);
+    pass_engine_variables(&mut tag);
+    assert_eq!(run(&mut tag, "").code, Some(0));
+}
+
+pub(crate) fn pass_engine_variables(command: &mut Command) {
     for name in engine::VARIABLES {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);

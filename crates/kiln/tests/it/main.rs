@@ -2,6 +2,8 @@
 
 mod bounds;
 mod browser;
+#[path = "../../../kiln-image/tests/it/busybox.rs"]
+mod busybox;
 mod ci;
 mod compat;
 mod delivery;
@@ -12,6 +14,7 @@ mod engine_link;
 mod errors;
 mod example;
 mod faults;
+mod golden_images;
 mod help;
 mod identity;
 mod image_signatures;
@@ -36,6 +39,7 @@ mod pkg;
 mod pkg_remote;
 mod policy;
 mod progress;
+mod real_images;
 mod recorded;
 mod report;
 mod rpkg;
@@ -46,6 +50,9 @@ mod safety;
 mod sandbox;
 mod serve;
 mod shared;
+#[expect(dead_code, reason = "the tests of the store use the rest")]
+#[path = "../../../kiln-store/tests/it/registry.rs"]
+mod store_registry;
 mod test_environment;
 mod tls;
 mod versions;

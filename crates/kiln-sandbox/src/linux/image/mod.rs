@@ -8,6 +8,7 @@
 //! cannot change.
 
 mod mounts;
+mod paths;
 mod plan;
 mod prepare;
 mod probe;
@@ -118,6 +119,7 @@ impl ImageSandbox {
         process: &'a ImageProcess,
         memory: Option<u64>,
     ) -> Result<ImageRun<'a>, SandboxError> {
+        prepare::check_paths(process)?;
         let mut limits = self.policy.limits;
         limits.memory = memory.unwrap_or(limits.memory);
         let user = self.users.take(process.user, process.rights);
@@ -130,6 +132,7 @@ impl ImageSandbox {
             was_dumpable: self.support.is_dumpable,
             network: process.network,
             directory: inside(&process.directory)?,
+            program: inside(&process.program)?,
             rlimits: rlimits(&limits, is_counted.then_some(limits.processes)),
             rules: file_rules::of_root()?,
             filter: Arc::clone(match process.network {
@@ -216,11 +219,7 @@ impl ImageRun<'_> {
         let is_other_user = self.plan.user.own.is_some();
         let mounts = prepare::mounts(self.process, is_other_user, self.bounds.limits.file_size)
             .map_err(StartError::Sandbox)?;
-        let confinement = ImageConfinement {
-            plan: &self.plan,
-            mounts,
-            proc,
-        };
+        let confinement = ImageConfinement::new(&self.plan, mounts, proc);
         spawn::start(&start, &confinement).map_err(|error| match ConfineStep::of(&error) {
             None => StartError::Program(error),
             Some((step, source)) => StartError::Sandbox(refused(step, source)),

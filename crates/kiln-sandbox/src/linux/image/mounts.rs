@@ -1,14 +1,14 @@
 //! The files of an image's function: the root of the image, and what is mounted in it.
 //!
-//! A child enters them with system calls only. Paths inside the image are resolved after the root has changed, so that no
-//! link of the image leads to a file of this machine.
+//! A child enters them with system calls only. Paths that the image or the user chooses are resolved after the root has
+//! changed and the files of this machine are gone, so that nothing leads to them.
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use libc::{MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY};
-use rustix::fs::{CWD, Mode, OFlags, mkdir, open, symlink};
+use rustix::fs::{CWD, Mode, OFlags, mkdir, mkdirat, open, openat, symlink};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
@@ -17,6 +17,7 @@ use rustix::process::{chdir, fchdir, pivot_root, umask};
 
 use super::super::kernel::{MountReach, restrict_mount};
 use super::super::step::ConfineStep;
+use super::paths::open_chosen;
 
 /// All mounts of a run.
 pub(super) struct ImageMounts {
@@ -46,9 +47,19 @@ pub(super) struct WritableDirectory {
 /// A mount that the user asked for.
 pub(super) struct PreparedMount {
     pub(super) source: MountSource,
-    pub(super) target: CString,
+    /// Its path in the file system in memory until it is at its target.
+    pub(super) kept_at: CString,
+    pub(super) target: MountTarget,
     pub(super) attributes: u64,
     pub(super) is_directory: bool,
+}
+
+/// A path inside the image, and its parts: only in writable directories something can be missing that can be made.
+pub(super) struct MountTarget {
+    pub(super) path: CString,
+    pub(super) parent: CString,
+    /// Empty if the path does not end with a name.
+    pub(super) name: CString,
 }
 
 /// A layer of empty files and directories. Each is made at its path in the file system in memory, parents first.
@@ -80,21 +91,31 @@ const SHARED: u32 = 0o1777;
 
 /// The devices of every function: they have no state.
 const DEVICES: [(&CStr, &CStr); 5] = [
-    (c"dev/null", c"/dev/null"),
-    (c"dev/zero", c"/dev/zero"),
-    (c"dev/full", c"/dev/full"),
-    (c"dev/random", c"/dev/random"),
-    (c"dev/urandom", c"/dev/urandom"),
+    (c"dev/null", c"/dev/devices/null"),
+    (c"dev/zero", c"/dev/devices/zero"),
+    (c"dev/full", c"/dev/devices/full"),
+    (c"dev/random", c"/dev/devices/random"),
+    (c"dev/urandom", c"/dev/devices/urandom"),
 ];
 
 const DEVICE_LINKS: [(&CStr, &CStr); 4] = [
-    (c"/proc/self/fd", c"/dev/fd"),
-    (c"/proc/self/fd/0", c"/dev/stdin"),
-    (c"/proc/self/fd/1", c"/dev/stdout"),
-    (c"/proc/self/fd/2", c"/dev/stderr"),
+    (c"/proc/self/fd", c"/dev/devices/fd"),
+    (c"/proc/self/fd/0", c"/dev/devices/stdin"),
+    (c"/proc/self/fd/1", c"/dev/devices/stdout"),
+    (c"/proc/self/fd/2", c"/dev/devices/stderr"),
 ];
 
 impl ImageMounts {
+    /// The descriptors that it needs in the child.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let sources = self.mounts.iter().map(|mount| &mount.source);
+        let sources = sources.chain([&self.root]);
+        sources.filter_map(|source| match source {
+            MountSource::Made(made) => Some(made.as_raw_fd()),
+            MountSource::Path(_) => None,
+        })
+    }
+
     /// Replaces the files of the calling process, which is in new namespaces. The order of the steps matters.
     pub(super) fn enter(&self, proc: ProcKind) -> io::Result<()> {
         // Directories get exactly the modes that are given here.
@@ -122,29 +143,39 @@ impl ImageMounts {
             ConfineStep::UserMounts.done(layer.enter())?;
         }
         mount_proc(proc, machine.as_fd())?;
-        self.mount_memory(machine.as_fd())?;
+        ConfineStep::Devices.done(make_devices(machine.as_fd()))?;
         for mount in &self.mounts {
-            ConfineStep::UserMounts.done(mount.enter(machine.as_fd()))?;
+            ConfineStep::UserMounts.done(mount.take(machine.as_fd()))?;
         }
         drop(machine);
         // The topmost mount at this place is the old root. Lazily, because it contains mounts.
         ConfineStep::OldRoot.done(unmount(c".", UnmountFlags::DETACH))?;
-        match &self.layer {
-            None => Ok(()),
+        if self.layer.is_some() {
             // Below it is the root without the layer.
-            Some(_) => ConfineStep::OldRoot.done(unmount(c".", UnmountFlags::DETACH)),
+            ConfineStep::OldRoot.done(unmount(c".", UnmountFlags::DETACH))?;
         }
+        self.attach_chosen()
     }
 
-    /// Mounts directories of the file system in memory as `/dev` and as all writable directories. It is one file system,
-    /// so that its limit holds for all of them together.
-    fn mount_memory(&self, machine: BorrowedFd<'_>) -> io::Result<()> {
+    /// Attaches what belongs to paths that the image or the user chose. Nothing of this machine can be reached any more.
+    ///
+    /// All directories in memory, and `/dev`, are of one file system, so that its limit holds for all of them together.
+    fn attach_chosen(&self) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = ConfineStep::Root.done(open(c"/", flags, Mode::empty()))?;
         for directory in &self.writable {
             let tree = make_directory(&directory.made_at, SHARED);
-            let attached = tree.and_then(|tree| attach(tree.as_fd(), &directory.target));
+            let tree = ConfineStep::WritableDirectories.done(tree)?;
+            let target = open_chosen(root.as_fd(), &directory.target, OFlags::DIRECTORY);
+            let attached = target.and_then(|target| attach_to(tree.as_fd(), target.as_fd()));
             ConfineStep::WritableDirectories.done(attached)?;
         }
-        ConfineStep::Devices.done(make_devices(machine))
+        for mount in &self.mounts {
+            ConfineStep::UserMounts.done(mount.attach(root.as_fd()))?;
+        }
+        // Covers the file system in memory.
+        let covered = move_mount(CWD, DEVICES_MOUNT, CWD, c"/dev", MoveMountFlags::empty());
+        ConfineStep::Devices.done(covered)
     }
 }
 
@@ -159,8 +190,7 @@ impl MountPointLayer {
             mkdir(&**path, directory)?;
         }
         for path in &self.files {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            drop(open(&**path, flags, Mode::from_raw_mode(0o644))?);
+            make_file(path, 0o644)?;
         }
         let memory = MountSource::clone_tree(CWD, c"/dev", MountReach::One)?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
@@ -177,27 +207,26 @@ impl MountPointLayer {
     }
 }
 
-/// Covers the file system in memory at `/dev` with a directory of it that has devices only, read-only.
-fn make_devices(machine: BorrowedFd<'_>) -> rustix::io::Result<()> {
+/// Where the devices are until all other mounts are made.
+const DEVICES_MOUNT: &CStr = c"/dev/devices";
+
+/// Makes a mount with devices only, read-only, in the file system in memory.
+fn make_devices(machine: BorrowedFd<'_>) -> io::Result<()> {
     let shared_memory = make_directory(c"/dev/shared-memory", SHARED)?;
-    let devices = make_directory(c"/dev/devices", 0o755)?;
-    attach(devices.as_fd(), c"/dev")?;
-    mkdir(c"/dev/shm", Mode::from_raw_mode(0o755))?;
-    attach(shared_memory.as_fd(), c"/dev/shm")?;
+    let devices = make_directory(DEVICES_MOUNT, 0o755)?;
+    attach(devices.as_fd(), DEVICES_MOUNT)?;
+    mkdir(c"/dev/devices/shm", Mode::from_raw_mode(0o755))?;
+    attach(shared_memory.as_fd(), c"/dev/devices/shm")?;
     for (source, target) in DEVICES {
         // Device files cannot be made in a user namespace, but those of this machine can be mounted.
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        drop(open(target, flags, Mode::from_raw_mode(0o666))?);
+        make_file(target, 0o666)?;
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         attach(open_tree(machine, source, flags)?.as_fd(), target)?;
     }
     for (target, link) in DEVICE_LINKS {
         symlink(target, link)?;
     }
-    let restricted = restrict_mount(devices.as_fd(), MOUNT_ATTR_RDONLY, MountReach::One);
-    restricted.map_err(|error| {
-        rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::INVAL)
-    })
+    restrict_mount(devices.as_fd(), MOUNT_ATTR_RDONLY, MountReach::One)
 }
 
 /// Read-only: the files of a process of the same user as ours outside, if that is root, would let it change the settings
@@ -245,20 +274,49 @@ impl MountSource {
 }
 
 impl PreparedMount {
-    fn enter(&self, machine: BorrowedFd<'_>) -> io::Result<()> {
+    /// Mounts the files of this machine where nothing of the image is.
+    fn take(&self, machine: BorrowedFd<'_>) -> io::Result<()> {
         let tree = self.source.mount(machine, MountReach::AllBelow)?;
         restrict_mount(tree.as_fd(), self.attributes, MountReach::AllBelow)?;
-        // Only in writable directories something can be missing that can be made. An error shows below.
+        match self.is_directory {
+            true => mkdir(&*self.kept_at, Mode::from_raw_mode(0o755))?,
+            false => make_file(&self.kept_at, 0o644)?,
+        }
+        Ok(attach(tree.as_fd(), &self.kept_at)?)
+    }
+
+    /// Moves them to the path in the image.
+    fn attach(&self, root: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let target = match open_chosen(root, &self.target.path, OFlags::empty()) {
+            Err(rustix::io::Errno::NOENT) => {
+                self.make_target(root)?;
+                open_chosen(root, &self.target.path, OFlags::empty())?
+            }
+            target => target?,
+        };
+        let flags = MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(CWD, &*self.kept_at, target, c"", flags)
+    }
+
+    fn make_target(&self, root: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let parent = open_chosen(root, &self.target.parent, OFlags::DIRECTORY)?;
         let mode = Mode::from_raw_mode(0o755);
         match self.is_directory {
-            true => drop(mkdir(&*self.target, mode)),
-            false => {
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                drop(open(&*self.target, flags, mode));
-            }
+            true => mkdirat(parent, &*self.target.name, mode),
+            false => openat(parent, &*self.target.name, NEW_FILE, mode).map(drop),
         }
-        Ok(attach(tree.as_fd(), &self.target)?)
     }
+}
+
+/// A file that does not exist yet. A link is not followed.
+const NEW_FILE: OFlags = OFlags::CREATE
+    .union(OFlags::EXCL)
+    .union(OFlags::WRONLY)
+    .union(OFlags::CLOEXEC);
+
+/// Makes an empty file in memory.
+fn make_file(path: &CStr, mode: u32) -> rustix::io::Result<()> {
+    open(path, NEW_FILE, Mode::from_raw_mode(mode)).map(drop)
 }
 
 /// Makes a directory in memory, and a mount of it.
@@ -267,8 +325,14 @@ fn make_directory(path: &CStr, mode: u32) -> rustix::io::Result<OwnedFd> {
     MountSource::clone_tree(CWD, path, MountReach::One)
 }
 
-/// Follows links: they are those of the image, and lead to its own files.
+/// Attaches a mount to a path that neither the image nor the user chose.
 fn attach(tree: BorrowedFd<'_>, target: &CStr) -> rustix::io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(tree, c"", CWD, target, flags)
+}
+
+/// Attaches a mount to an open file or directory.
+fn attach_to(tree: BorrowedFd<'_>, target: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, c"", target, c"", flags)
 }

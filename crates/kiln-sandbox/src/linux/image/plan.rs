@@ -2,14 +2,14 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use libc::c_int;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, chdir, set_parent_process_death_signal, setpgid, setrlimit,
+    Pid, Resource, Rlimit, Signal, fchdir, set_parent_process_death_signal, setpgid, setrlimit,
     umask,
 };
 use rustix::system::sethostname;
@@ -24,6 +24,7 @@ use super::super::parent_watch::GroupEntry;
 use super::super::spawn::Confinement;
 use super::super::step::ConfineStep;
 use super::mounts::{ImageMounts, ProcKind};
+use super::paths::open_chosen;
 use super::user::{FunctionUser, drop_capabilities};
 use crate::image::ImageNetwork;
 
@@ -35,6 +36,7 @@ pub(super) struct ImagePlan {
     pub(super) user: FunctionUser,
     pub(super) network: ImageNetwork,
     pub(super) directory: CString,
+    pub(super) program: CString,
     pub(super) rlimits: Vec<(Resource, Rlimit)>,
     /// Allows the root of the image and nothing else, where the kernel has Landlock.
     pub(super) rules: Option<RootRules>,
@@ -48,8 +50,29 @@ pub(super) struct ImagePlan {
 /// One attempt to carry out a plan, with one kind of `/proc`: which one works is known after the first run.
 pub(super) struct ImageConfinement<'a> {
     pub(super) plan: &'a ImagePlan,
-    pub(super) mounts: ImageMounts,
-    pub(super) proc: ProcKind,
+    mounts: ImageMounts,
+    proc: ProcKind,
+    /// The descriptors of this process that the child needs, in their order.
+    kept: Vec<RawFd>,
+}
+
+impl ImageConfinement<'_> {
+    pub(super) fn new(
+        plan: &ImagePlan,
+        mounts: ImageMounts,
+        proc: ProcKind,
+    ) -> ImageConfinement<'_> {
+        let rules = plan.rules.as_ref().map(|rules| rules.descriptor());
+        let kept = mounts.descriptors().chain(rules);
+        let mut kept: Vec<RawFd> = kept.chain([plan.parent.as_raw_fd()]).collect();
+        kept.sort_unstable();
+        ImageConfinement {
+            plan,
+            mounts,
+            proc,
+            kept,
+        }
+    }
 }
 
 /// The name of the machine that functions see.
@@ -91,7 +114,9 @@ impl Confinement for ImageConfinement<'_> {
         if let Some(group) = &plan.group {
             ConfineStep::ControlGroup.done(group.join())?;
         }
-        // The standard three are the pipes already; no other file of ours reaches the function, whatever else fails.
+        // The standard three are the pipes already; no other file of ours reaches the function, whatever else fails. Closed
+        // now, because /proc of the function has links to all open files (CVE-2024-21626).
+        ConfineStep::Descriptors.done(kernel::close_descriptors_except(&self.kept))?;
         ConfineStep::Descriptors.done(kernel::close_all_descriptors_on_exec())?;
         // Before anything that depends on the user. Needs the old /proc.
         ConfineStep::Users.done(plan.user.map())?;
@@ -107,7 +132,7 @@ impl Confinement for ImageConfinement<'_> {
         }
         ConfineStep::Identity.done(plan.user.become_user())?;
         // As that user, so that it needs its rights on the directory.
-        ConfineStep::WorkingDirectory.done(chdir(&*plan.directory))?;
+        self.enter_directory()?;
         ConfineStep::Capabilities.done(drop_capabilities())?;
         // A change of user would clear it. The ID of the parent is 0 in this namespace, so whether the parent still
         // exists is read from its descriptor: if it has exited already, no signal would come.
@@ -123,6 +148,23 @@ impl Confinement for ImageConfinement<'_> {
         }
         // Last, because it forbids most of the above; and before anything of the image runs.
         ConfineStep::Filter.done(kernel::install_filter(&plan.filter))
+    }
+}
+
+impl ImageConfinement<'_> {
+    /// Changes to the working directory, and checks that the program is a file of the image: exec takes only its path.
+    /// Nothing of the image runs yet that could change where it leads.
+    fn enter_directory(&self) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = ConfineStep::WorkingDirectory.done(open(c"/", flags, Mode::empty()))?;
+        let directory = open_chosen(root.as_fd(), &self.plan.directory, OFlags::DIRECTORY);
+        let entered = directory.and_then(fchdir);
+        ConfineStep::WorkingDirectory.done(entered)?;
+        match self.plan.program.is_empty() {
+            true => Ok(()),
+            // An error without a step is one of the program.
+            false => Ok(open_chosen(root.as_fd(), &self.plan.program, OFlags::empty()).map(drop)?),
+        }
     }
 }
 

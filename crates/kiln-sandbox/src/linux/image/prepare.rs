@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use libc::MOUNT_ATTR_RDONLY;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
+use rustix::fs::CWD;
 
 use super::super::kernel::MountReach;
 use super::mounts::{
-    FOREIGN, ImageMounts, LAYER, MountPointLayer, MountSource, PreparedMount, WritableDirectory,
+    FOREIGN, ImageMounts, LAYER, MountPointLayer, MountSource, MountTarget, PreparedMount,
+    WritableDirectory,
 };
+use super::paths::UnpackedImage;
 use crate::image::{ImageMount, ImageProcess, MountAccess};
 use crate::measure::SandboxError;
 
@@ -37,8 +38,8 @@ pub(super) fn mounts(
         let target = inside(target)?;
         Ok(WritableDirectory { made_at, target })
     });
-    let mounts = process.mounts.iter();
-    let mounts = mounts.map(|mount| prepare_mount(mount, is_other_user));
+    let mounts = process.mounts.iter().enumerate();
+    let mounts = mounts.map(|(number, mount)| prepare_mount(mount, number, is_other_user));
     let mounts: Vec<PreparedMount> = mounts.collect::<Result<_, SandboxError>>()?;
     let options = format!("size={memory},nr_inodes={MOST_FILES},mode=755");
     Ok(ImageMounts {
@@ -50,7 +51,23 @@ pub(super) fn mounts(
     })
 }
 
-fn prepare_mount(mount: &ImageMount, is_other_user: bool) -> Result<PreparedMount, SandboxError> {
+/// Checks the paths that the image or the user chose.
+pub(super) fn check_paths(process: &ImageProcess) -> Result<(), SandboxError> {
+    let image = UnpackedImage::open(&process.root)?;
+    let chosen = process.writable.iter().chain([&process.directory]);
+    let chosen = chosen.chain(process.mounts.iter().map(|mount| &mount.target));
+    let program = Some(&process.program).filter(|program| !program.as_os_str().is_empty());
+    for path in chosen.chain(program) {
+        image.check(path)?;
+    }
+    Ok(())
+}
+
+fn prepare_mount(
+    mount: &ImageMount,
+    number: usize,
+    is_other_user: bool,
+) -> Result<PreparedMount, SandboxError> {
     let failed = |source| SandboxError::Mount {
         source_path: mount.source.clone(),
         target: mount.target.clone(),
@@ -60,7 +77,12 @@ fn prepare_mount(mount: &ImageMount, is_other_user: bool) -> Result<PreparedMoun
     let source = mount_source(&mount.source, is_other_user, MountReach::AllBelow);
     Ok(PreparedMount {
         source: source.map_err(failed)?,
-        target: inside(&mount.target)?,
+        kept_at: inside(Path::new(&format!("/dev/mount-{number}")))?,
+        target: MountTarget {
+            path: inside(&mount.target)?,
+            parent: inside(mount.target.parent().unwrap_or(Path::new("/")))?,
+            name: inside(Path::new(mount.target.file_name().unwrap_or_default()))?,
+        },
         attributes: match mount.access {
             MountAccess::ReadOnly => FOREIGN | MOUNT_ATTR_RDONLY,
             MountAccess::ReadWrite => FOREIGN,
@@ -92,14 +114,7 @@ fn layer(
     process: &ImageProcess,
     mounts: &[PreparedMount],
 ) -> Result<Option<MountPointLayer>, SandboxError> {
-    let root = || -> io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(open(&process.root, flags, Mode::empty())?)
-    };
-    let root = root().map_err(|source| SandboxError::Path {
-        path: process.root.clone(),
-        source,
-    })?;
+    let image = UnpackedImage::open(&process.root)?;
     let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     let targets = process.mounts.iter().zip(mounts);
@@ -108,7 +123,7 @@ fn layer(
     for (target, is_directory) in targets {
         let below_writable = process.writable.iter();
         let mut below_writable = below_writable.filter(|directory| *directory != target);
-        if exists(&root, target) || below_writable.any(|directory| target.starts_with(directory)) {
+        if image.has(target) || below_writable.any(|directory| target.starts_with(directory)) {
             continue;
         }
         // The names only, so that it stays inside the layer.
@@ -137,13 +152,6 @@ fn layer(
         directories: prepared(directories)?,
         files: prepared(files)?,
     }))
-}
-
-/// Whether the image has a path. Its links are resolved inside of it.
-fn exists(root: &OwnedFd, path: &Path) -> bool {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-    openat2(root.as_fd(), path, flags, Mode::empty(), resolve).is_ok()
 }
 
 /// A path inside an image, or another text for the kernel.

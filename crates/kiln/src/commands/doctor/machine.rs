@@ -1,4 +1,4 @@
-//! Programs, directories, registries and the function runner.
+//! Programs, directories and the function runner.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use kiln_runtime::{CancelToken, Deadline, Evaluator, FunctionSpec, Input, RunCon
 use kiln_store::{Store, StoreOptions};
 
 use super::{CheckStatus, DoctorCheck};
-use crate::environment::{DOCKER_CONFIG, HOME, cache_directory};
+use crate::environment::{HOME, cache_directory};
 use crate::functions::runner_flags::RunnerFlags;
 use crate::image_store::store_directory;
 use crate::real_program::search_path_without_links;
@@ -34,9 +34,14 @@ pub(super) fn engines() -> Vec<DoctorCheck> {
         DoctorCheck {
             group: "container engines",
             name: engine.program().to_owned(),
+            fix: (status != CheckStatus::Ok).then(|| {
+                format!(
+                    "install {0}, or start it if it is installed",
+                    engine.program()
+                )
+            }),
             status,
             detail,
-            fix: None,
         }
     });
     checks.collect()
@@ -69,9 +74,10 @@ pub(super) fn runner(flags: &RunnerFlags) -> Result<Option<DoctorCheck>> {
     Ok(Some(DoctorCheck {
         group: "function runner",
         name: "runner".to_owned(),
+        fix: (status != CheckStatus::Ok)
+            .then(|| "check the address, and start a runner there with `kiln serve`".to_owned()),
         status,
         detail,
-        fix: None,
     }))
 }
 
@@ -184,7 +190,10 @@ pub(super) fn git() -> DoctorCheck {
     let (status, detail) = match output {
         Ok(output) if output.status.success() => {
             let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            (CheckStatus::Ok, version)
+            match is_new_enough(&version) {
+                true => (CheckStatus::Ok, version),
+                false => (CheckStatus::Missing, format!("{version} is too old")),
+            }
         }
         Ok(output) => (CheckStatus::Missing, output.status.to_string()),
         Err(error) => (CheckStatus::Missing, error.to_string()),
@@ -199,57 +208,34 @@ pub(super) fn git() -> DoctorCheck {
     }
 }
 
-/// The registries that have credentials in Docker's configuration.
-pub(super) fn registries() -> Vec<DoctorCheck> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let directory = variable(DOCKER_CONFIG).map(PathBuf::from);
-    let directory = directory.or_else(|| Some(PathBuf::from(variable(HOME)?).join(".docker")));
-    let Some(path) = directory.map(|directory| directory.join("config.json")) else {
-        return Vec::new();
-    };
-    let check = |status, detail, fix: Option<&str>| DoctorCheck {
-        group: "registries",
-        name: "credentials".to_owned(),
-        status,
-        detail,
-        fix: fix.map(str::to_owned),
-    };
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let detail = format!(
-                "{} does not exist: registries are used without",
-                path.display()
-            );
-            return vec![check(CheckStatus::Ok, detail, None)];
-        }
-        Err(error) => {
-            let detail = format!("{}: {error}", path.display());
-            return vec![check(CheckStatus::Missing, detail, None)];
-        }
-    };
-    let config: serde_json::Value = match serde_json::from_slice(&bytes) {
-        Ok(config) => config,
-        Err(error) => {
-            let detail = format!("{}: {error}", path.display());
-            let fix = Some("correct the file, or remove it and log in again");
-            return vec![check(CheckStatus::Missing, detail, fix)];
-        }
-    };
-    let keys = |field: &str| {
-        let object = config.get(field).and_then(serde_json::Value::as_object);
-        object.map(|object| object.keys().cloned().collect::<Vec<_>>())
-    };
-    let mut names = keys("auths").unwrap_or_default();
-    names.extend(keys("credHelpers").unwrap_or_default());
-    if let Some(helper) = config.get("credsStore").and_then(serde_json::Value::as_str) {
-        names.push(format!("docker-credential-{helper}"));
+/// The oldest git that kiln works with.
+const OLDEST_GIT: [u32; 2] = [2, 31];
+
+/// Whether a line as `git version 2.39.5` names a git that kiln works with.
+fn is_new_enough(line: &str) -> bool {
+    let version = line.split_whitespace().nth(2).unwrap_or_default();
+    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => [major, minor] >= OLDEST_GIT,
+        _ => false,
     }
-    names.sort();
-    names.dedup();
-    let detail = match names.is_empty() {
-        true => format!("{} has none", path.display()),
-        false => format!("{}: {}", path.display(), names.join(", ")),
-    };
-    vec![check(CheckStatus::Ok, detail, None)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new_enough;
+
+    #[test]
+    fn old_versions_of_git_are_not_enough() {
+        for (line, expected) in [
+            ("git version 2.31.0", true),
+            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 3.0.windows.1", true),
+            ("git version 2.30.9", false),
+            ("git version 1.99", false),
+            ("git", false),
+        ] {
+            assert_eq!(is_new_enough(line), expected, "{line}");
+        }
+    }
 }

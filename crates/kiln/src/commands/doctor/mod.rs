@@ -2,6 +2,7 @@
 
 mod levels;
 mod machine;
+mod registries;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -77,7 +78,7 @@ pub(crate) fn cmd_doctor(ui: &Ui, args: &DoctorArgs) -> Result<()> {
     checks.extend(levels::sandbox());
     checks.extend(machine::files());
     checks.push(machine::git());
-    checks.extend(machine::registries());
+    checks.extend(registries::checks());
     let report = Report {
         checks,
         images_run_by,

@@ -17,6 +17,7 @@ use crate::functions::container_functions;
 use crate::functions::flags::checked_prefix;
 use crate::functions::image_runtime::{ImageEvaluators, ImageRuntimeFlags, ImageSettings};
 use crate::functions::policy::{self, PolicyFlags};
+use crate::image_store::FunctionPulls;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
@@ -59,6 +60,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         user: None,
         style: CommandStyle::Kpt,
         variables: Vec::new(),
+        pulls: Arc::new(FunctionPulls(ui.clone())),
     };
     let images = args.image_runtime.check(ui.compat(), settings)?;
     let policy = PolicyFlags::default().load(ui)?;

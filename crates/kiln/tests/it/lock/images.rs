@@ -4,16 +4,17 @@ use super::text_of;
 use crate::images::ImageTest;
 
 /// The name that an image has to have, so that a built-in function runs in place of it.
-const SET_NAMESPACE: &str = "gcr.io/kpt-fn/set-namespace:v0.4.1";
+const SET_LABELS: &str = "gcr.io/kpt-fn/set-labels:v0.1.5";
 
 /// Replaces the package by one whose function is built in.
-fn use_built_in(test: &ImageTest, namespace: &str) {
+fn use_built_in(test: &ImageTest, tier: &str) {
     let kptfile = format!(
-        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: {SET_NAMESPACE}\n    \
-         configMap: {{namespace: {namespace}}}\n"
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: {SET_LABELS}\n    \
+         configMap: {{tier: {tier}}}\n"
     );
     test.test_env.write("pkg/Kptfile", &kptfile);
-    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: prod\n";
+    let resource =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n    tier: web\n";
     test.test_env.write("pkg/a.yaml", resource);
 }
 
@@ -97,9 +98,9 @@ fn built_in_functions_are_proven_by_their_images() {
     let Some(mut test) = ImageTest::in_namespaces("prove", "cat") else {
         return;
     };
-    test.image = SET_NAMESPACE.to_owned();
+    test.image = SET_LABELS.to_owned();
     run(&test, "image import image.tar --name IMAGE", 0);
-    use_built_in(&test, "prod");
+    use_built_in(&test, "web");
     run(&test, "lock pkg", 0);
     const PROVE: &str = "lock pkg --prove --image-runtime=namespaces";
     let refused = run(&test, PROVE, 1);
@@ -112,7 +113,7 @@ fn built_in_functions_are_proven_by_their_images() {
     // The store has the image, so that no registry is asked.
     run(&test, "lock pkg --digests", 0);
     assert!(
-        lock(&test).contains("native: set-namespace@v0.4.1#1"),
+        lock(&test).contains("native: set-labels@v0.1.5#1"),
         "{}",
         lock(&test)
     );
@@ -126,11 +127,11 @@ fn built_in_functions_are_proven_by_their_images() {
     use_built_in(&test, "other");
     let refused = run(&test, PROVE, 1);
     assert!(
-        refused.contains("--- image of gcr.io/kpt-fn/set-namespace:v0.4.1"),
+        refused.contains("--- image of gcr.io/kpt-fn/set-labels:v0.1.5"),
         "{refused}"
     );
     assert!(
-        refused.contains("-  namespace: prod\n+  namespace: other\n"),
+        refused.contains("-    tier: web\n+    tier: other\n"),
         "{refused}"
     );
     assert!(
@@ -138,7 +139,7 @@ fn built_in_functions_are_proven_by_their_images() {
         "{refused}"
     );
     // Nothing is written.
-    use_built_in(&test, "prod");
+    use_built_in(&test, "web");
     let after = crate::test_environment::files(&test.test_env.work().join("pkg"));
     assert_eq!(after, before);
 

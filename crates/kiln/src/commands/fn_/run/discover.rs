@@ -22,6 +22,7 @@ use super::step::{Config, Scope, Step, directory_of};
 use crate::compat::Compat;
 use crate::environment::PATH;
 use crate::functions::image_runtime::ImageSettings;
+use crate::image_store::FunctionPulls;
 use crate::package::Location;
 use crate::ui::Ui;
 
@@ -101,6 +102,7 @@ impl<'a> Finder<'a> {
                 Compat::Kpt | Compat::KptV039 => CommandStyle::Legacy,
             },
             variables: variables.into(),
+            pulls: Arc::new(FunctionPulls(ui.clone())),
         };
         let images = args.image_runtime.check(ui.compat(), settings)?;
         let policy = args.policy.load(ui)?;

@@ -1,0 +1,196 @@
+//! Images that are pulled for a run, from a registry in this process.
+
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use kiln_image::{ImageEvaluator, ImageOptions, IsolationLevel, PullObserver};
+use kiln_krm::Dialect;
+use kiln_oci::{PullPolicy, RegistryError};
+use kiln_runtime::{Evaluator, FunctionSpec, Input, Outcome, RunContext, RunError};
+use kiln_store::{CollectLimits, Collected, PullEvent, PullProgress, StoreError};
+
+use crate::busybox::busybox_image;
+use crate::registry::TestRegistry;
+
+/// A registry with an image, and a directory for the store.
+struct PullTest {
+    registry: TestRegistry,
+    directory: tempfile::TempDir,
+}
+
+impl PullTest {
+    /// `None`, with a message, if images cannot be built here.
+    fn new() -> Option<PullTest> {
+        let test = PullTest {
+            registry: TestRegistry::start(),
+            directory: tempfile::tempdir().unwrap(),
+        };
+        test.push("v1").then_some(test)
+    }
+
+    /// Adds an image that returns its input.
+    fn push(&self, tag: &str) -> bool {
+        let Some((layout, root)) = busybox_image(&["/bin/busybox", "cat"], tag) else {
+            skip("no static busybox");
+            return false;
+        };
+        let name = format!("team/cat:{tag}");
+        self.registry.add(&name, &layout, &root);
+        true
+    }
+
+    fn options(&self) -> ImageOptions {
+        ImageOptions {
+            store: Some(self.directory.path().join("store")),
+            temporary: self.directory.path().to_owned(),
+            ..ImageOptions::default()
+        }
+    }
+
+    fn image(&self, tag: &str) -> String {
+        format!("{}/team/cat:{tag}", self.registry.host)
+    }
+}
+
+fn run(evaluator: &ImageEvaluator, image: &str) -> Result<Outcome, RunError> {
+    let found = evaluator.find(&FunctionSpec::image(image)).ok().unwrap();
+    let input = Input::new(Dialect::Current, &[], None);
+    found.into_runner().run(&input, &RunContext::default())
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test is visible")]
+fn skip(reason: &str) {
+    eprintln!("SKIPPED: {reason}");
+}
+
+/// Set in the process that has no namespaces.
+const WITHOUT: &str = "KILN_TEST_WITHOUT_NAMESPACES";
+
+#[test]
+fn a_static_program_is_pulled_and_runs_without_namespaces() {
+    if std::env::var_os(WITHOUT).is_none() {
+        // The same test, in a user namespace that allows no further ones.
+        let name = "pulls::a_static_program_is_pulled_and_runs_without_namespaces";
+        let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-r", "sh", "-c", script, "sh"]);
+        command.arg(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--nocapture"]);
+        return match command.env(WITHOUT, "1").output() {
+            Ok(output) if output.stderr.starts_with(b"unshare:") => skip("unshare does not work"),
+            Err(error) => skip(&format!("unshare does not work: {error}")),
+            Ok(output) => assert!(output.status.success(), "{output:?}"),
+        };
+    }
+    let Some(test) = PullTest::new() else {
+        return;
+    };
+    let evaluator = ImageEvaluator::new(test.options());
+    let image = test.image("v1");
+    match run(&evaluator, &image) {
+        Err(error) if error.to_string().contains("no Landlock") => {
+            skip("the kernel has no Landlock");
+        }
+        ran => assert_eq!(ran.unwrap().exit_code, 0),
+    }
+    assert!(evaluator.probe_namespaces().is_err());
+    assert_eq!(evaluator.level_used(&image), Some(IsolationLevel::Landlock));
+}
+
+/// Sends what it is notified of.
+struct Recorder(Mutex<Sender<String>>);
+
+impl Recorder {
+    fn new() -> (Arc<Recorder>, Receiver<String>) {
+        let (sender, events) = channel();
+        (Arc::new(Recorder(Mutex::new(sender))), events)
+    }
+
+    fn record(&self, text: String) {
+        let _ = self.0.lock().unwrap().send(text);
+    }
+}
+
+impl PullObserver for Recorder {
+    fn begin(&self, image: &str) -> Arc<dyn PullProgress> {
+        self.record(format!("begin {image}"));
+        let sender = self.0.lock().unwrap().clone();
+        Arc::new(ReceivedBytes(Mutex::new(sender)))
+    }
+
+    fn offline(&self, image: &str, _: &RegistryError) {
+        self.record(format!("offline {image}"));
+    }
+
+    fn collected(&self, outcome: Result<Collected, StoreError>) {
+        let images = outcome.unwrap().images;
+        self.record(format!("removed {}", images.len()));
+    }
+}
+
+struct ReceivedBytes(Mutex<Sender<String>>);
+
+impl PullProgress for ReceivedBytes {
+    fn event(&self, event: PullEvent) {
+        if let PullEvent::Started { layers, .. } = event {
+            let _ = self.0.lock().unwrap().send(format!("layers {layers}"));
+        }
+    }
+}
+
+#[test]
+fn the_caller_is_notified_of_pulls_and_of_registries_that_are_away() {
+    let Some(test) = PullTest::new() else {
+        return;
+    };
+    let (recorder, events) = Recorder::new();
+    let evaluator = ImageEvaluator::new(ImageOptions {
+        pull_policy: PullPolicy::Always,
+        pulls: recorder,
+        ..test.options()
+    });
+    let image = test.image("v1");
+    // Whether it can be run here does not matter.
+    let _ = run(&evaluator, &image);
+    let begin = format!("begin {image}");
+    assert_eq!(
+        events.try_iter().collect::<Vec<_>>(),
+        [begin.as_str(), "layers 1"]
+    );
+    test.registry.go_away();
+    let _ = run(&evaluator, &image);
+    let offline = format!("offline {image}");
+    assert_eq!(events.try_iter().collect::<Vec<_>>(), [begin, offline]);
+}
+
+#[test]
+fn a_pull_makes_room_in_the_store() {
+    let Some(test) = PullTest::new() else {
+        return;
+    };
+    let (recorder, events) = Recorder::new();
+    let evaluator = ImageEvaluator::new(ImageOptions {
+        pulls: recorder,
+        collect: Some(CollectLimits {
+            size: 0,
+            ..CollectLimits::default()
+        }),
+        ..test.options()
+    });
+    let removed = || {
+        let is_removal = |event: &String| event.starts_with("removed");
+        events.iter().find(is_removal).unwrap()
+    };
+    // An image in use stays until the next collection.
+    let _ = run(&evaluator, &test.image("v1"));
+    removed();
+    assert!(test.push("v2"));
+    let _ = run(&evaluator, &test.image("v2"));
+    removed();
+    let store = kiln_store::Store::open(
+        &test.directory.path().join("store"),
+        kiln_store::StoreOptions::default(),
+    );
+    assert!(store.unwrap().list().unwrap().len() <= 1);
+}
