@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
+use kiln_proto::peer::MessageLimits;
 use kiln_runtime::{
     AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, RunError, RunFuture,
     Target,
 };
-use prost::Message as _;
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::transport::Endpoint;
 
@@ -111,7 +111,7 @@ impl RemoteRunner {
             image: &self.image,
             address: &options.address,
             is_encrypted: options.is_encrypted(),
-            max_message_size: options.max_message_size,
+            limits: MessageLimits::new(options.max_message_size),
             deadline,
             started: Instant::now(),
         };
@@ -119,10 +119,6 @@ impl RemoteRunner {
             resource_list: list,
             image: self.image.clone(),
         };
-        let size = request.encoded_len();
-        if size > options.max_message_size {
-            return Err(call.too_large(size));
-        }
         let connection = self.remote.connection();
         let connection = connection.map_err(|error| call.not_set_up(error))?;
         let authorization = self.remote.authorization();

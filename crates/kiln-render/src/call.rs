@@ -14,7 +14,7 @@ use kiln_yaml::{Document, NodeRef};
 use crate::call_record::{CallRecord, TouchedResources, touched};
 use crate::error::{Exit, Failure, Unavailability};
 use crate::function::ReadyFunction;
-use crate::log::Event;
+use crate::log::{Event, StepNumber};
 use crate::options::{FunctionOptions, RenderCompat};
 use crate::package::Package;
 use crate::restore::{Returned, keep_all, materialize, restore, set_ids};
@@ -48,6 +48,8 @@ pub(crate) struct FunctionCall<'a> {
     pub(crate) config: CallConfig<'a>,
     /// The package whose pipeline it belongs to.
     pub(crate) package: Option<&'a Package>,
+    /// Which step of that pipeline it is.
+    pub(crate) step: Option<StepNumber>,
     /// Whether the function gets a selection, whose size is logged.
     pub(crate) is_selection: bool,
     /// Whether only its results and its exit code count, so that it may print no resources.
@@ -76,6 +78,7 @@ impl FunctionCall<'_> {
             function: function.clone(),
             resources: self.is_selection.then_some(inputs.len()),
             package: self.package.map(|package| package.name.clone()),
+            step: self.step,
             // Only kpt logs it.
             is_module: self.options.compat == RenderCompat::Kpt && self.function.runner.is_module(),
         });

@@ -64,6 +64,7 @@ pub fn evaluate(
         function: &function,
         config: CallConfig::of(function.config.as_ref()),
         package: None,
+        step: None,
         is_selection,
         is_validator: false,
         options,

@@ -36,7 +36,7 @@ pub use emptied::{Emptied, Inventory, Lost};
 pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, Unavailability, UnreadableFile};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::{BUILTIN_PREFIX, resolved_image};
-pub use log::{Event, Log, Silent};
+pub use log::{Event, Log, Silent, StepNumber};
 pub use options::{
     ExternalFunctions, FunctionOptions, Jobs, PinnedImage, Pins, RenderCompat, RenderOptions, Tags,
 };

@@ -28,6 +28,8 @@ pub enum Event {
         /// The number of resources it gets, if it does not get all.
         resources: Option<usize>,
         package: Option<String>,
+        /// Which step of the package's pipeline it is, if it belongs to one.
+        step: Option<StepNumber>,
         /// Whether to log that it is a WebAssembly module.
         is_module: bool,
     },
@@ -57,6 +59,14 @@ pub enum Event {
     },
     /// Something the user should know.
     Warning(String),
+}
+
+/// A function's place in a pipeline, mutators and validators together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepNumber {
+    /// Counted from 1.
+    pub number: usize,
+    pub count: usize,
 }
 
 /// Drops all events.

@@ -15,7 +15,7 @@ use crate::call::{CallConfig, FunctionCall};
 use crate::emptied::{Emptied, Inventory};
 use crate::error::{Failure, FunctionPlace, Raised, Trace};
 use crate::function::ReadyFunction;
-use crate::log::Event;
+use crate::log::{Event, StepNumber};
 use crate::options::RenderOptions;
 use crate::package::Package;
 use crate::selection::{Unselected, set_resource_ids};
@@ -160,9 +160,10 @@ impl PipelineRun<'_> {
         for (index, (function, ready)) in pipeline.mutators.iter().zip(ready).enumerate() {
             let before = progress.results.items.len();
             let inventory = Inventory::of(&current.resources);
+            let results = &mut progress.results;
             let mutated = match is_selection(function) {
-                true => self.mutate_selection(function, &ready, current, &mut progress.results),
-                false => self.mutate_all(function, &ready, current, &mut progress.results),
+                true => self.mutate_selection(function, index, &ready, current, results),
+                false => self.mutate_all(function, index, &ready, current, results),
             };
             let failure = mutated.as_ref().err().map(|(failure, _)| failure);
             let step = step(function, &ready, &progress.results, before, failure);
@@ -182,6 +183,7 @@ impl PipelineRun<'_> {
     fn mutate_all(
         &self,
         function: &Function,
+        index: usize,
         ready: &ReadyFunction,
         mut current: Current,
         results: &mut FunctionResultList,
@@ -190,7 +192,7 @@ impl PipelineRun<'_> {
             None => CallConfig::of(ready.config.as_ref()),
             Some(index) => CallConfig::Input(index),
         };
-        let call = self.call(ready, config);
+        let call = self.call(index, ready, config);
         match mutate_list(&call, &mut current.resources, results) {
             Ok(output) => {
                 let input = std::mem::take(&mut current.resources);
@@ -211,6 +213,7 @@ impl PipelineRun<'_> {
     fn mutate_selection(
         &self,
         function: &Function,
+        index: usize,
         ready: &ReadyFunction,
         mut current: Current,
         results: &mut FunctionResultList,
@@ -236,7 +239,7 @@ impl PipelineRun<'_> {
         };
         let call = FunctionCall {
             is_selection: true,
-            ..self.call(ready, config)
+            ..self.call(index, ready, config)
         };
         let output = match mutate_list(&call, &mut selected, results) {
             Ok(output) => output,
@@ -296,7 +299,11 @@ impl PipelineRun<'_> {
             let call = FunctionCall {
                 is_selection: is_selection(function),
                 is_validator: true,
-                ..self.call(&ready, CallConfig::of(config))
+                ..self.call(
+                    pipeline.mutators.len() + index,
+                    &ready,
+                    CallConfig::of(config),
+                )
             };
             let validated = call.run(&mut selected, &mut progress.results);
             let failure = validated.as_ref().err();
@@ -338,12 +345,23 @@ impl PipelineRun<'_> {
         })
     }
 
-    /// A call of a mutator on all resources.
-    fn call<'a>(&'a self, ready: &'a ReadyFunction, config: CallConfig<'a>) -> FunctionCall<'a> {
+    /// A call of a mutator on all resources. `index` counts the functions of the pipeline.
+    fn call<'a>(
+        &'a self,
+        index: usize,
+        ready: &'a ReadyFunction,
+        config: CallConfig<'a>,
+    ) -> FunctionCall<'a> {
+        let pipeline = self.package.pipeline();
+        let step = pipeline.map(|pipeline| StepNumber {
+            number: index + 1,
+            count: pipeline.mutators.len() + pipeline.validators.len(),
+        });
         FunctionCall {
             function: ready,
             config,
             package: Some(self.package),
+            step,
             is_selection: false,
             is_validator: false,
             options: &self.options.functions,

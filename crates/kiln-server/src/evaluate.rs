@@ -16,6 +16,7 @@ use tonic::Status;
 
 use crate::list::{self, ListError, ListShape, Results};
 use crate::options::Words;
+use crate::service::Arrival;
 use crate::status;
 
 /// Lists up to this size are checked before the function runs. That takes little time compared with starting a process;
@@ -195,27 +196,11 @@ impl Evaluation {
             }
         }
         let limit = self.max_message_size;
-        let mut response = EvaluateFunctionResponse {
+        let response = EvaluateFunctionResponse {
             resource_list: output,
             log: stderr.into(),
         };
-        let over = response.encoded_len().saturating_sub(limit);
-        if over > 0 {
-            let log = String::from_utf8_lossy(&response.log);
-            // The encoding of lengths takes a few bytes more or less.
-            let room = log.len().saturating_sub(over + 8);
-            let log = if room > 0 {
-                omit_middle(&log, room).into_owned()
-            } else {
-                String::new()
-            };
-            response.log = log.into();
-        }
-        let size = response.encoded_len();
-        if size > limit {
-            return Err(status::answer_too_large(&self.image, size, limit));
-        }
-        Ok(response)
+        fit(response, limit).map_err(|size| status::answer_too_large(&self.image, size, limit))
     }
 
     /// Checks that the answer of a function that succeeded is a list; returns its results if it may have some.
@@ -245,6 +230,45 @@ impl Evaluation {
             _ => list::read_answer(output, self.words()),
         };
         results.map_err(|error| error.to_string())
+    }
+}
+
+/// The response with as much of the log as fits; its size if the list alone does not fit.
+fn fit(
+    mut response: EvaluateFunctionResponse,
+    limit: usize,
+) -> Result<EvaluateFunctionResponse, usize> {
+    let over = response.encoded_len().saturating_sub(limit);
+    if over > 0 {
+        let log = String::from_utf8_lossy(&response.log);
+        // The encoding of lengths takes a few bytes more or less.
+        let room = log.len().saturating_sub(over + 8);
+        let log = if room > 0 {
+            omit_middle(&log, room).into_owned()
+        } else {
+            String::new()
+        };
+        response.log = log.into();
+    }
+    match response.encoded_len() {
+        size if size > limit => Err(size),
+        _ => Ok(response),
+    }
+}
+
+/// The response that this server may send and that the caller accepts, whatever evaluator it comes from.
+pub(crate) fn fit_answer(
+    image: &str,
+    response: EvaluateFunctionResponse,
+    arrival: &Arrival,
+) -> Result<EvaluateFunctionResponse, Status> {
+    let limit = arrival.max_message_size;
+    let response =
+        fit(response, limit).map_err(|size| status::answer_too_large(image, size, limit))?;
+    match arrival.max_answer {
+        Some(limit) => fit(response, limit)
+            .map_err(|size| status::answer_too_large_for_caller(image, size, limit)),
+        None => Ok(response),
     }
 }
 

@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
+use kiln_proto::peer::MessageLimits;
 use tokio::sync::watch;
 
 use crate::observer::{NoObserver, Observer};
@@ -43,7 +44,8 @@ const SLOW_PER_CORE: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// The settings of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// Maximum size of requests and responses, in bytes.
+    /// Maximum size of requests and responses, in bytes. The default is larger for callers that announce their
+    /// own limit, as kiln's do.
     pub max_message_size: usize,
     /// Maximum number of bytes of requests in memory: being received, waiting and running.
     pub max_held_bytes: usize,
@@ -67,6 +69,13 @@ pub struct Options {
     /// Whether functions can be run, if there are no workers that report it; if not given, they can as soon as there is
     /// an evaluator.
     pub usable: Option<watch::Receiver<bool>>,
+}
+
+impl Options {
+    /// The size limits of messages, for Porch's programs and for kiln's.
+    pub(crate) fn message_limits(&self) -> MessageLimits {
+        MessageLimits::new(self.max_message_size).at_most(self.max_held_bytes)
+    }
 }
 
 /// How to report failures of functions.

@@ -21,7 +21,7 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::deadline;
-use crate::evaluate::{Evaluated, Evaluation, not_run, unread};
+use crate::evaluate::{Evaluated, Evaluation, fit_answer, not_run, unread};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::observer::{ArrivedCall, Finished, Observer};
 use crate::options::{Options, Words};
@@ -33,6 +33,10 @@ use crate::workers::{Lease, WorkerCall, WorkerPool};
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
     pub(crate) caller: Caller,
+    /// Maximum size of the request and of the response here.
+    pub(crate) max_message_size: usize,
+    /// Maximum size of the response for the caller, if it announces one.
+    pub(crate) max_answer: Option<usize>,
 }
 
 /// The service, shared by all connections.
@@ -42,7 +46,6 @@ pub(crate) struct Service {
     words: Words,
     admission: Admission,
     lifecycle: Arc<Lifecycle>,
-    max_message_size: usize,
     evaluation_timeout: Option<Duration>,
     observer: Arc<dyn Observer>,
 }
@@ -59,14 +62,9 @@ impl Service {
             workers: options.workers.clone(),
             words: options.words,
             lifecycle,
-            max_message_size: options.max_message_size,
             evaluation_timeout: options.evaluation_timeout,
             observer: Arc::clone(&options.observer),
         }
-    }
-
-    pub(crate) fn max_message_size(&self) -> usize {
-        self.max_message_size
     }
 
     pub(crate) async fn evaluate(
@@ -84,6 +82,7 @@ impl Service {
         let mut call = Call::new(self, &metadata, image, &resource_list, arrival);
         call.begin(&metadata);
         let answer = self.answer(&mut call, &metadata, resource_list).await;
+        let answer = answer.and_then(|answer| fit_answer(&call.image, answer, &arrival));
         let identity = call.identity.clone();
         call.end(&answer);
         answer.map(|answer| {
@@ -127,8 +126,8 @@ impl Service {
                             // A worker's answer is final, and its list need not stay in memory.
                             list: std::mem::take(&mut request.list),
                             deadline: request.deadline,
-                            max_output: self.max_output(),
-                            max_message_size: self.max_message_size,
+                            max_output: call.max_output(),
+                            max_message_size: call.arrival.max_message_size,
                             room: request.room,
                         };
                         Ok(self.run_in_worker(call, workers, worker_call).await?)
@@ -170,11 +169,6 @@ impl Service {
     /// The names of the evaluators, for answers.
     fn names(&self) -> String {
         self.evaluators.names().collect::<Vec<_>>().join(", ")
-    }
-
-    /// How much a function may write, the list and what it prints together.
-    fn max_output(&self) -> u64 {
-        2 * self.max_message_size as u64
     }
 
     /// Runs in a worker process. When the caller goes away this future is dropped, and with it the lease, which ends the
@@ -285,13 +279,13 @@ impl Service {
             ctx: RunContext {
                 deadline,
                 limits: Limits {
-                    max_output: self.max_output(),
+                    max_output: call.max_output(),
                     ..Limits::default()
                 },
                 cancel: cancel.clone(),
                 ..RunContext::default()
             },
-            max_message_size: self.max_message_size,
+            max_message_size: call.arrival.max_message_size,
             room: request.room,
         };
         // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
@@ -433,6 +427,11 @@ impl<'a> Call<'a> {
             true => self.span.clone(),
             false => step,
         }
+    }
+
+    /// How much a function may write, the list and what it prints together.
+    fn max_output(&self) -> u64 {
+        2 * self.arrival.max_message_size as u64
     }
 
     fn is_with(&mut self, evaluator: &'static str) {

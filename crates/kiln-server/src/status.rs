@@ -42,6 +42,15 @@ pub(crate) fn answer_too_large(image: &str, size: usize, limit: usize) -> Status
     ))
 }
 
+/// A response that the caller would not accept, as it announced.
+pub(crate) fn answer_too_large_for_caller(image: &str, size: usize, limit: usize) -> Status {
+    Status::resource_exhausted(format!(
+        "the answer of function {} has {size} bytes, more than the {limit} bytes that the caller accepts; \
+         raise the caller's limit: --runner-max-message-size of kiln, --max-request-body-size of a function runner",
+        quote(image)
+    ))
+}
+
 pub(crate) fn wrote_too_much(image: &str, limit: u64) -> Status {
     Status::resource_exhausted(format!(
         "function {} wrote more than {limit} bytes and was killed; \

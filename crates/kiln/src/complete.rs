@@ -8,8 +8,12 @@ use std::ffi::OsStr;
 use clap_complete::CompletionCandidate;
 use kiln_functions::registry::{FunctionInfo, Registry};
 
+use crate::color::ColorWhen;
+use crate::compat::Compat;
+use crate::log_format::LogFormat;
 use crate::rpkg::flags::RepositoryFlags;
 use crate::rpkg::repositories_file::RepositoriesFile;
+use crate::ui::Ui;
 
 /// `set-labels`, and after a colon its versions.
 pub(crate) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -39,7 +43,8 @@ fn versions(info: &FunctionInfo) -> Vec<String> {
 /// The names of package revisions.
 pub(crate) fn revisions(current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.to_str().unwrap_or_default();
-    let Ok(session) = RepositoryFlags::default().open() else {
+    let ui = Ui::new(Compat::Kiln, LogFormat::Text, ColorWhen::Never).without_progress();
+    let Ok(session) = RepositoryFlags::default().open(&ui) else {
         return Vec::new();
     };
     let names = session.known_revisions().into_iter();

@@ -77,6 +77,8 @@ pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
 pub(crate) const TRACESTATE: &str = "TRACESTATE";
 /// The type of the terminal. A `dumb` one cannot erase a line.
 pub(crate) const TERM: &str = "TERM";
+/// Set by systems for continuous integration; there is no progress line then.
+pub(crate) const CI: &str = "CI";
 
 /// Directory of the store of unpacked images. Default: `kiln/store` in the directory for caches.
 pub(crate) const KILN_STORE: &str = "KILN_STORE";

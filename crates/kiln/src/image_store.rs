@@ -19,7 +19,7 @@ use kiln_store::{
 use crate::environment::{KILN_STORE, cache_directory};
 use crate::functions::registry_tags::registry_options;
 use crate::interrupt;
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Screen, Ui, Work};
 
 /// The flags of commands that use the store.
 #[derive(Args, Debug)]
@@ -78,7 +78,8 @@ pub(crate) fn registry_client(reference: &ImageReference) -> Result<RegistryClie
 pub(crate) fn pull(ui: &Ui, store: &Store, request: &PullRequest) -> Result<PulledImage> {
     let reference = request.reference.to_string();
     let registry = registry_client(&request.reference)?;
-    let progress = Arc::new(TerminalProgress::new(ui.progress(&reference)));
+    let progress = ui.progress(Work::Pull(reference.clone()));
+    let progress = Arc::new(TerminalProgress::new(progress));
     let pulled = until_interrupted(store.pull(&registry, request, progress))?;
     let Some(pulled) = pulled else {
         bail!("the pull of {reference} was interrupted; the next one continues it");
@@ -207,7 +208,7 @@ pub(crate) struct FunctionPulls(pub(crate) Ui);
 
 impl PullObserver for FunctionPulls {
     fn begin(&self, image: &str) -> Arc<dyn PullProgress> {
-        Arc::new(TerminalProgress::new(self.0.progress(image)))
+        Arc::new(TerminalProgress::new(self.0.screen().pull(image)))
     }
 
     fn offline(&self, image: &str, error: &RegistryError) {

@@ -4,26 +4,20 @@ pub(crate) mod address;
 
 use std::time::Duration;
 
-use http::uri::PathAndQuery;
 use kiln_go::{GoDuration, error_chain};
-use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::client::EvaluatorClient;
 use kiln_proto::idle::idle_time;
+use kiln_proto::peer::MessageLimits;
 use kiln_proto::transport;
 use tokio::time::{Instant, timeout};
-use tonic::client::Grpc;
-use tonic::transport::{Channel, Endpoint};
-use tonic_prost::ProstCodec;
+use tonic::transport::Endpoint;
 
 use crate::connection::address::PodAddress;
 use crate::kube::api::Backoff;
 
-/// The gRPC client of a pod. Clones share the connection.
-pub(crate) type PodClient = FunctionEvaluatorClient<Channel>;
-
 #[derive(Clone, Debug)]
 pub(crate) struct PodConnection {
-    pub(crate) client: PodClient,
-    channel: Channel,
+    pub(crate) client: EvaluatorClient,
 }
 
 /// Time limit of a health check.
@@ -32,15 +26,7 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 impl PodConnection {
     /// The time since the last call of the pod; `None` if the wrapper does not report it (Porch's does not).
     pub(crate) async fn idle(self) -> Option<Duration> {
-        let ask = async {
-            let mut grpc = Grpc::new(self.channel);
-            grpc.ready().await.ok()?;
-            // An empty request asks for the health of the whole server, and only the metadata of the response matters.
-            let codec = ProstCodec::<(), ()>::default();
-            let path = PathAndQuery::from_static("/grpc.health.v1.Health/Check");
-            let answer = grpc.unary(tonic::Request::new(()), path, codec).await;
-            idle_time(answer.ok()?.metadata())
-        };
+        let ask = async { idle_time(&self.client.check_health().await.ok()?) };
         timeout(HEALTH_TIMEOUT, ask).await.ok().flatten()
     }
 }
@@ -79,10 +65,8 @@ pub(crate) async fn connect(
         }
     });
     let channel = channel.await?;
-    let client = FunctionEvaluatorClient::new(channel.clone())
-        .max_decoding_message_size(max_message_size)
-        .max_encoding_message_size(max_message_size);
-    Ok(PodConnection { client, channel })
+    let client = EvaluatorClient::new(channel, MessageLimits::new(max_message_size));
+    Ok(PodConnection { client })
 }
 
 fn endpoint(host_port: &str, max_message_size: usize) -> Result<Endpoint, String> {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use kiln_proto::client::EvaluatorClient;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::config::cache_config::CacheEntry;
 use crate::config::function_config::FunctionConfig;
-use crate::connection::{PodClient, PodConnection};
+use crate::connection::PodConnection;
 use crate::kube::api::ApiError;
 use crate::kube::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
 use crate::kube::watch::WatchUpdate;
@@ -93,7 +94,7 @@ pub(crate) enum AnyUpdate {
 
 /// What happens to a request.
 pub(crate) enum Assignment {
-    Pod(PodClient),
+    Pod(EvaluatorClient),
     /// The request has to wait, for this reason.
     Delayed(Arc<str>),
     Fail(RequestFailure),

@@ -10,9 +10,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use kiln_krm::image::with_prefix;
 use kiln_proto::SHUTTING_DOWN;
+use kiln_proto::client::{CallError, EvaluatorClient, TooLarge};
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
-use kiln_proto::failure::ROOM_METADATA;
-use kiln_proto::transport::{causes, room, was_not_begun, was_not_sent};
+use kiln_proto::peer::MessageLimits;
+use kiln_proto::transport::{causes, was_not_begun, was_not_sent};
 use kiln_runtime::{
     AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, Output, RunFuture,
     Target,
@@ -23,7 +24,6 @@ use tokio::time::Instant;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Request, Status};
 
-use crate::connection::PodClient;
 use crate::driver::{Assignment, Driver, Message};
 use crate::error::{PodError, PodStartError};
 use crate::options::{PodOptions, TraceContext};
@@ -202,7 +202,10 @@ impl PodEvaluator {
                     let attempt = self.attempt(client, message.clone(), call.deadline);
                     let status = match attempt.await {
                         Ok(response) => return Ok(response),
-                        Err(status) => status,
+                        Err(CallError::TooLarge(too_large)) => {
+                            return Err(PodError::Status(Box::new(request_too_large(&too_large))));
+                        }
+                        Err(CallError::Status(status)) => *status,
                     };
                     match lost_call(&status) {
                         Some((started, fault)) => slot.lost(started, fault),
@@ -217,19 +220,18 @@ impl PodEvaluator {
 
     async fn attempt(
         &self,
-        mut client: PodClient,
+        client: EvaluatorClient,
         message: EvaluateFunctionRequest,
         deadline: Option<Deadline>,
-    ) -> Result<EvaluateFunctionResponse, Status> {
-        let mut request = Request::new(message);
+    ) -> Result<EvaluateFunctionResponse, CallError> {
+        let mut request = Request::new(());
         *request.metadata_mut() = self.trace();
-        let room = MetadataValue::from(room(self.inner.max_message_size));
-        request.metadata_mut().insert(ROOM_METADATA, room);
         if let Some(deadline) = deadline {
             let now = tokio::time::Instant::now().into_std();
             request.set_timeout(deadline.at.saturating_duration_since(now));
         }
-        let response = client.evaluate_function(request).await?;
+        let (metadata, ..) = request.into_parts();
+        let response = client.evaluate(message, metadata).await?;
         Ok(response.into_inner())
     }
 
@@ -253,7 +255,7 @@ impl PodEvaluator {
         {
             return status;
         }
-        let limit = self.inner.max_message_size;
+        let limit = MessageLimits::new(self.inner.max_message_size).kiln;
         Status::resource_exhausted(format!(
             "the function's response exceeds {limit} bytes ({}); raise --max-request-body-size",
             status.message()
@@ -298,6 +300,19 @@ impl Drop for PodSlot<'_> {
             .driver
             .send(Message::Event(PoolEvent::Finished { request }));
     }
+}
+
+/// The status of a request that is too large to be sent to a pod.
+fn request_too_large(too_large: &TooLarge) -> Status {
+    let TooLarge { size, limit, .. } = too_large;
+    let reason = match too_large.announced {
+        Some(theirs) => format!("the wrapper server in its pod accepts {theirs} bytes"),
+        None => "the wrapper server in its pod announces no limit, as Porch's".to_owned(),
+    };
+    Status::resource_exhausted(format!(
+        "the request for the function has {size} bytes, more than the limit of {limit} bytes ({reason}); \
+         raise --max-request-body-size of the function runner, which passes it on to its pods"
+    ))
 }
 
 /// Returns the fault if a status means that the pod or the connection was lost. A status that the wrapper sent has no

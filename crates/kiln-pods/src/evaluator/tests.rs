@@ -122,6 +122,32 @@ async fn a_connection_closed_before_the_call_does_not_lose_it() {
     assert_eq!(running.await.unwrap().unwrap().resource_list, "answer");
 }
 
+#[tokio::test]
+async fn a_request_that_the_wrapper_would_refuse_is_not_sent() {
+    let client = pod([PodAction::AnswerWithLimit("10")]).await;
+    let (evaluator, mut messages) = evaluator();
+    for is_first in [true, false] {
+        let evaluator = evaluator.clone();
+        let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
+        let reply = request(&mut messages).await;
+        let _ = reply.send(Assignment::Pod(client.clone()));
+        let finished = next_event(&mut messages).await;
+        assert!(matches!(finished, PoolEvent::Finished { .. }));
+        match running.await.unwrap() {
+            Ok(_) => assert!(is_first),
+            Err(PodError::Status(status)) => {
+                assert_eq!(status.code(), Code::ResourceExhausted);
+                let expected = "the request for the function has 24 bytes, more than the limit of 10 bytes (the wrapper \
+                                server in its pod accepts 10 bytes); raise --max-request-body-size of the function runner, \
+                                which passes it on to its pods";
+                assert_eq!(status.message(), expected);
+                assert!(!is_first);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_timeout_reports_what_the_call_waited_for() {
     let timeout = Duration::from_secs(5);

@@ -5,17 +5,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use kiln_proto::client::EvaluatorClient;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::connection::address::{AddressMode, PodAddress};
-use crate::connection::{PodClient, connect};
+use crate::connection::connect;
 
 /// How a pod handles a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PodAction {
     /// Responds with a resource list.
     Answer(&'static str),
+    /// Responds with an empty list, and announces the largest message that it accepts.
+    AnswerWithLimit(&'static str),
     /// Resets the stream with an HTTP/2 error code.
     Reset(u32),
     /// Sends GOAWAY without having handled the call.
@@ -39,7 +42,7 @@ const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 
 /// Starts a pod and connects to it. Connections share the script.
-pub(crate) async fn pod(does: impl IntoIterator<Item = PodAction>) -> PodClient {
+pub(crate) async fn pod(does: impl IntoIterator<Item = PodAction>) -> EvaluatorClient {
     let (address, _) = pod_at("127.0.0.1:0", does).await;
     let address = address.to_string();
     let connected = connect(&address_at(&address), 1 << 20, |_| ()).await;
@@ -109,21 +112,29 @@ fn response(does: PodAction, id: u32) -> Vec<u8> {
         PodAction::GoAwayBefore => go_away(id.saturating_sub(2)),
         PodAction::GoAwayAfter => go_away(id),
         PodAction::HangUp => Vec::new(),
-        PodAction::Answer(list) => {
-            // Status 200 has an index in HPACK's static table; other headers are literals.
-            let head = [&[0x88][..], &header("content-type", "application/grpc")].concat();
-            let message = [&[0x0a, length(list)], list.as_bytes()].concat();
-            let size = u32::try_from(message.len()).unwrap().to_be_bytes();
-            let data = [&[0][..], &size, &message].concat();
-            let trailers = header("grpc-status", "0");
-            [
-                frame(HEADERS, END_HEADERS, id, &head),
-                frame(DATA, 0, id, &data),
-                frame(HEADERS, END_HEADERS | END_STREAM, id, &trailers),
-            ]
-            .concat()
-        }
+        PodAction::Answer(list) => answer(id, list, &[]),
+        PodAction::AnswerWithLimit(limit) => answer(id, "", &header("kiln-max-message", limit)),
     }
+}
+
+fn answer(id: u32, list: &str, more: &[u8]) -> Vec<u8> {
+    // Status 200 has an index in HPACK's static table; other headers are literals.
+    let head = [
+        &[0x88][..],
+        &header("content-type", "application/grpc"),
+        more,
+    ]
+    .concat();
+    let message = [&[0x0a, length(list)], list.as_bytes()].concat();
+    let size = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let data = [&[0][..], &size, &message].concat();
+    let trailers = header("grpc-status", "0");
+    [
+        frame(HEADERS, END_HEADERS, id, &head),
+        frame(DATA, 0, id, &data),
+        frame(HEADERS, END_HEADERS | END_STREAM, id, &trailers),
+    ]
+    .concat()
 }
 
 fn frame(kind: u8, flags: u8, id: u32, body: &[u8]) -> Vec<u8> {

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiln_go::error_chain;
+use kiln_proto::client::{CallError, TooLarge};
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{from_status, whole_message};
+use kiln_proto::peer::MessageLimits;
 use kiln_proto::transport::causes;
 use kiln_proto::{FunctionFailure, IDENTITY_METADATA};
 use kiln_runtime::{Deadline, FunctionIdentity, Outcome, Output, PeerError, PeerProblem, RunError};
@@ -28,7 +30,7 @@ pub(crate) struct RunnerCall<'a> {
     pub(crate) image: &'a str,
     pub(crate) address: &'a Address,
     pub(crate) is_encrypted: bool,
-    pub(crate) max_message_size: usize,
+    pub(crate) limits: MessageLimits,
     pub(crate) deadline: Option<Deadline>,
     pub(crate) started: Instant,
 }
@@ -37,7 +39,7 @@ impl RunnerCall<'_> {
     /// The outcome of a call that the runner answered.
     pub(crate) fn outcome(
         &self,
-        answer: Result<Response<EvaluateFunctionResponse>, Status>,
+        answer: Result<Response<EvaluateFunctionResponse>, CallError>,
     ) -> Result<Outcome, RunError> {
         let status = match answer {
             Ok(response) => {
@@ -54,7 +56,8 @@ impl RunnerCall<'_> {
                     identity,
                 });
             }
-            Err(status) => status,
+            Err(CallError::TooLarge(too_large)) => return Err(self.too_large(&too_large)),
+            Err(CallError::Status(status)) => status,
         };
         match from_status(&status).filter(has_failed) {
             Some(failure) => Ok(self.restore(failure)),
@@ -63,11 +66,17 @@ impl RunnerCall<'_> {
     }
 
     /// The error for a message that is too large to send.
-    pub(crate) fn too_large(&self, size: usize) -> RunError {
-        let limit = self.max_message_size;
+    fn too_large(&self, too_large: &TooLarge) -> RunError {
+        let TooLarge { size, limit, .. } = too_large;
+        let announced = match too_large.announced {
+            Some(theirs) => format!("the runner accepts {theirs} bytes; "),
+            None => String::new(),
+        };
         self.remote(
             Code::ResourceExhausted,
-            format!("trying to send message larger than max ({size} vs. {limit}): {LIMIT_FLAGS}"),
+            format!(
+                "trying to send message larger than max ({size} vs. {limit}): {announced}{LIMIT_FLAGS}"
+            ),
         )
     }
 
@@ -103,7 +112,7 @@ impl RunnerCall<'_> {
                 .filter(|part| !part.is_empty())
                 .collect();
             let size = sizes.first().copied().unwrap_or("?");
-            let limit = self.max_message_size;
+            let limit = self.limits.kiln;
             return self.remote(
                 Code::ResourceExhausted,
                 format!(

@@ -18,11 +18,11 @@ fn take_with(
         image: IMAGE,
         address: &"runner:9445".parse().unwrap(),
         is_encrypted: false,
-        max_message_size: 1000,
+        limits: MessageLimits::new(1000),
         deadline,
         started: Instant::now(),
     };
-    asked.outcome(answer.map(Response::new))
+    asked.outcome(answer.map(Response::new).map_err(CallError::from))
 }
 
 #[track_caller]

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::client::{CallError, EvaluatorClient};
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
-use kiln_proto::failure::ROOM_METADATA;
-use kiln_proto::transport::{self, room, was_not_sent};
+use kiln_proto::peer::MessageLimits;
+use kiln_proto::transport::{self, was_not_sent};
 use kiln_runtime::Deadline;
 use tokio::task::JoinHandle;
-use tonic::metadata::{MetadataMap, MetadataValue};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Request, Response, Status};
+use tonic::metadata::MetadataMap;
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Response};
 
 use crate::error::SetupError;
 use crate::options::{RemoteOptions, TlsFiles};
@@ -53,14 +53,11 @@ impl Connection {
             let _entered = runtime.enter();
             endpoint.connect_lazy()
         };
-        let client = FunctionEvaluatorClient::new(channel)
-            .max_decoding_message_size(options.max_message_size)
-            .max_encoding_message_size(options.max_message_size);
+        let limits = MessageLimits::new(options.max_message_size);
         let caller = Caller {
-            client,
+            client: EvaluatorClient::new(channel, limits),
             backoff: ReconnectBackoff::default(),
             retry_timeout: options.retry_timeout,
-            room: room(options.max_message_size),
         };
         Ok(Connection {
             runtime: Some(runtime),
@@ -75,7 +72,7 @@ impl Connection {
         request: EvaluateFunctionRequest,
         metadata: MetadataMap,
         deadline: Option<Deadline>,
-    ) -> Option<Result<Response<EvaluateFunctionResponse>, Status>> {
+    ) -> Option<Result<Response<EvaluateFunctionResponse>, CallError>> {
         let caller = Arc::clone(&self.caller);
         let call = async move { caller.evaluate(request, metadata, deadline).await };
         let mut call = AbortOnDrop(self.runtime.as_ref()?.spawn(call));
@@ -102,10 +99,9 @@ impl Drop for Connection {
 
 /// The state that all calls share.
 struct Caller {
-    client: FunctionEvaluatorClient<Channel>,
+    client: EvaluatorClient,
     backoff: ReconnectBackoff,
     retry_timeout: Duration,
-    room: usize,
 }
 
 impl Caller {
@@ -115,23 +111,22 @@ impl Caller {
         message: EvaluateFunctionRequest,
         metadata: MetadataMap,
         deadline: Option<Deadline>,
-    ) -> Result<Response<EvaluateFunctionResponse>, Status> {
+    ) -> Result<Response<EvaluateFunctionResponse>, CallError> {
         let give_up = Instant::now() + self.retry_timeout;
         loop {
             self.backoff.wait().await;
             let attempted = Instant::now();
-            let mut request = Request::new(message.clone());
+            let mut request = Request::new(());
             *request.metadata_mut() = metadata.clone();
-            let room = MetadataValue::from(self.room);
-            request.metadata_mut().insert(ROOM_METADATA, room);
             if let Some(deadline) = deadline {
                 request.set_timeout(deadline.at.saturating_duration_since(attempted));
             }
-            match self.client.clone().evaluate_function(request).await {
-                Err(status) if was_not_sent(&status) => {
+            let (metadata, ..) = request.into_parts();
+            match self.client.evaluate(message.clone(), metadata).await {
+                Err(CallError::Status(status)) if was_not_sent(&status) => {
                     let next = self.backoff.record_failure(attempted);
                     if next > give_up {
-                        return Err(status);
+                        return Err(CallError::Status(status));
                     }
                 }
                 answer => {

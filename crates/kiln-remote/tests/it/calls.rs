@@ -237,3 +237,31 @@ fn only_images_are_sent_and_only_without_variables() {
     with_env.env.push("A=b".to_owned());
     assert!(evaluator.find(&with_env).is_err());
 }
+
+/// A runner that announces limits like kiln's.
+fn announcing(limit: &'static str) -> TestServer {
+    TestServer::start(move |request| {
+        let accepted = request.metadata().get("kiln-max-message").cloned();
+        assert_eq!(accepted.unwrap(), "67108864");
+        let mut status = Status::internal("seen");
+        status
+            .metadata_mut()
+            .insert("kiln-max-message", limit.parse().unwrap());
+        Err(status)
+    })
+}
+
+#[test]
+fn a_limit_that_the_runner_announced_is_respected() {
+    let server = announcing("50");
+    let evaluator = server.evaluator();
+    let first = run(&evaluator, &RunContext::default()).unwrap_err();
+    assert!(first.to_string().ends_with("seen"), "{first}");
+    let second = run(&evaluator, &RunContext::default()).unwrap_err();
+    assert_eq!(
+        second.to_string(),
+        "func eval \"example.com/fn:v1\" failed: rpc error: code = ResourceExhausted desc = trying to send message \
+         larger than max (86 vs. 50): the runner accepts 50 bytes; raise --function-runner-grpc-max-message-size here and \
+         --max-request-body-size of the runner to the same value (porch-server's flag is --max-request-body-size, too)"
+    );
+}

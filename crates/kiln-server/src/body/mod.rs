@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use kiln_proto::peer::gzip::{self, DecompressError, HEAD};
 use tokio::time::{Instant, Sleep, sleep, timeout_at};
 use tonic::Status;
 
@@ -29,9 +30,6 @@ const STEP: usize = 16 * 1024;
 
 /// The charge of the smallest request.
 const MIN_CHARGE: usize = 1024;
-
-/// One byte that shows whether a message is compressed, and four bytes with its size.
-const HEAD: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLimits {
@@ -182,6 +180,36 @@ impl PartialMessage {
     fn into_bytes(self) -> Bytes {
         self.first.unwrap_or_else(|| self.bytes.into())
     }
+}
+
+/// A message that arrived compressed, with its charge. What it takes when decompressed is charged before it is there.
+pub(crate) async fn decompress(
+    message: Bytes,
+    limit: usize,
+    mut held: Held,
+) -> Result<(Bytes, Held), Status> {
+    // If the client goes away meanwhile, the charge ends with the work.
+    let work = move || {
+        let compressed = message.len();
+        let plain = gzip::decompress(&message, limit, |bytes| {
+            let bytes = bytes.saturating_add(compressed);
+            held.grow(bytes, bytes)
+                .map_err(|_| status::no_memory(bytes))
+        })?;
+        held.replace(plain.len().max(MIN_CHARGE));
+        Ok((plain, held))
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|_| Status::internal("decompressing the request panicked"))?;
+    done.map_err(|error: DecompressError<Status>| match error {
+        DecompressError::Invalid(error) => {
+            Status::invalid_argument(format!("the request is not valid gzip: {error}"))
+        }
+        DecompressError::TooLarge { limit } => {
+            status::request_too_large(limit.saturating_add(1), limit)
+        }
+        DecompressError::NoMemory(status) => status,
+    })
 }
 
 /// The body of a request that is complete.

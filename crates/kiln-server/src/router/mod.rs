@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use kiln_proto::SERVICE;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
 use kiln_proto::failure;
+use kiln_proto::peer::{MessageLimits, PeerFacts, gzip};
 use prost::Message as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
@@ -21,7 +22,7 @@ use tonic_health::pb::health_server::HealthServer;
 use tower_service::Service as _;
 
 use crate::answer;
-use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, receive};
+use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, decompress, receive};
 use crate::codec::EvaluateCodec;
 use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
@@ -39,6 +40,7 @@ pub(crate) struct Router {
     reflections: Arc<Semaphore>,
     token: Option<Arc<BearerToken>>,
     held_bytes: Arc<HeldBytes>,
+    message_limits: MessageLimits,
     connections: Arc<Connections>,
     request_timeout: Duration,
 }
@@ -66,13 +68,15 @@ impl Router {
         options: &Options,
         connections: Arc<Connections>,
     ) -> Router {
+        let message_limits = options.message_limits();
         Router {
             service,
             health: HealthServer::new(health),
             reflection: reflection(),
             reflections: Arc::new(Semaphore::new(MAX_REFLECTIONS)),
             token: options.token.clone(),
-            held_bytes: HeldBytes::new(options.max_held_bytes, options.max_message_size),
+            held_bytes: HeldBytes::new(options.max_held_bytes, message_limits.kiln),
+            message_limits,
             connections,
             request_timeout: options.connections.request_timeout,
         }
@@ -92,6 +96,20 @@ impl Router {
         if !is_grpc {
             return ready(not_grpc());
         }
+        let message_limits = self.message_limits;
+        let answering = self.answer(request, connection);
+        Box::pin(async move {
+            let mut response = answering.await?;
+            message_limits.announce(response.headers_mut());
+            Ok(response)
+        })
+    }
+
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        connection: &Arc<OpenConnection>,
+    ) -> ResponseFuture {
         let path = request.uri().path();
         let (service, method) = split(path);
         if service == HEALTH {
@@ -163,7 +181,8 @@ impl Router {
         connection: &Arc<OpenConnection>,
     ) -> ResponseFuture {
         let service = Arc::clone(&self.service);
-        let limits = self.limits(service.max_message_size());
+        let peer = PeerFacts::of(request.headers());
+        let limits = self.limits(self.message_limits.receiving(peer));
         let connection = Arc::clone(connection);
         let stream = self.held(&connection);
         let stream = stream.for_stream(StreamKind::Other, &request);
@@ -175,13 +194,21 @@ impl Router {
         let arrival = Arrival {
             at: Instant::now(),
             caller: connection.caller(),
+            max_message_size: limits.size,
+            max_answer: peer.max_message,
         };
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            let message = match receive(body, &limits, Some(&mut held)).await {
+            let mut message = match receive(body, &limits, Some(&mut held)).await {
                 Ok(message) => message,
                 Err(error) => return Ok(not_received(&error)),
             };
+            if gzip::take_encoding(&mut parts.headers) && gzip::is_compressed(&message) {
+                (message, held) = match decompress(message, limits.size, held).await {
+                    Ok(decompressed) => decompressed,
+                    Err(status) => return Ok(refusal(&status)),
+                };
+            }
             let call = connection.begin_call();
             parts.extensions.insert(arrival);
             let request = Request::from_parts(parts, WholeBody::new(message));
@@ -194,8 +221,16 @@ impl Router {
                 answer_size: Arc::clone(&size),
             };
             let response = grpc.unary(evaluate, request).await;
-            let size = size.load(Ordering::Relaxed);
+            let mut size = size.load(Ordering::Relaxed);
             held.replace(size);
+            let mut response = response;
+            if peer.accepts_gzip {
+                let (mut parts, body) = response.into_parts();
+                let (body, compressed) = gzip::compress_body(&mut parts.headers, body).await;
+                response = Response::from_parts(parts, body);
+                size = compressed.unwrap_or(size);
+                held.replace(size);
+            }
             streams::end_stream_after(limits.time_for(size));
             Ok(answer::fit(response, room, (held, stream, call)))
         })

@@ -20,7 +20,7 @@ pub(crate) use layout::{RepositoryLayout, is_revision};
 pub use objects::{GitIdentity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub(crate) use program::without_credentials;
-pub use program::{DEFAULT_GIT_TIMEOUT, GitError, GitProgram, NoResponse};
+pub use program::{DEFAULT_GIT_TIMEOUT, GitError, GitProgram, NoResponse, RemoteObserver};
 pub(crate) use revision::read_kptfile;
 pub use revision::{Revision, RevisionNumber};
 pub use snapshot::RepositorySnapshot;

@@ -18,7 +18,7 @@ pub(crate) struct RunnerFlags {
         visible_alias = "function-runner-address"
     )]
     runner: Option<Address>,
-    /// Size limit for messages to and from the runner, in bytes, or with K, M or G. Default: 6M
+    /// Size limit for messages to and from the runner, in bytes, or with K, M or G. Default: 6M, or 64M if the runner is kiln's
     #[arg(long, value_name = "SIZE", value_parser = size, visible_alias = "function-runner-grpc-max-message-size")]
     runner_max_message_size: Option<u64>,
     /// Use TLS and trust the CA certificates in this file

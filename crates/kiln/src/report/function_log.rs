@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kiln_go::{GoDuration, quote};
 use kiln_krm::results::{FunctionResult, ResultItem, Severity};
-use kiln_render::{Event, Log};
+use kiln_render::{Event, Log, StepNumber};
 
 use super::result_position::ReportedFiles;
 use crate::compat::Compat;
-use crate::ui::{Item, Level, Progress, Record, Ui};
+use crate::ui::{Item, Level, Progress, Record, Ui, Work};
 
 /// No more results of a function than this are located.
 const MAX_LOCATED: usize = 100;
@@ -77,10 +77,13 @@ impl<'a> FunctionLog<'a> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, function: &str, package: Option<&str>) {
+    fn begin(&self, function: &str, package: Option<&str>, step: Option<StepNumber>) {
         let progress = match self.is_quiet {
             true => None,
-            false => self.ui.progress(function),
+            false => self.ui.progress(Work::Function {
+                name: function.to_owned(),
+                step,
+            }),
         };
         self.running().push(RunningFunction {
             function: function.to_owned(),
@@ -116,10 +119,13 @@ impl Log for FunctionLog<'_> {
             self.ui.log(&record, &text);
         }
         if let Event::Running {
-            function, package, ..
+            function,
+            package,
+            step,
+            ..
         } = &event
         {
-            self.begin(function, package.as_deref());
+            self.begin(function, package.as_deref(), *step);
         }
     }
 }
@@ -225,6 +231,7 @@ fn message(event: &Event, is_quiet: bool, style: ResultStyle<'_>) -> Option<Stri
             resources,
             package,
             is_module,
+            step: _,
         } => {
             let kind = if *is_module { "WASM " } else { "" };
             let mut text = format!("[RUNNING] {kind}{}", quote(function));

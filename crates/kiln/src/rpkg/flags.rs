@@ -9,6 +9,7 @@ use super::discovery::{add_around_current_directory, find_or_add};
 use super::git_environment::git_options;
 use super::repositories_file::RepositoriesFile;
 use super::session::Session;
+use crate::ui::Ui;
 
 /// Flags of every verb that reads revisions.
 #[derive(Args, Debug, Default)]
@@ -37,11 +38,11 @@ impl RepositoryFlags {
         self.namespace.as_deref().unwrap_or("default")
     }
 
-    pub(crate) fn open(&self) -> Result<Session> {
-        self.open_with(Atomicity::Required)
+    pub(crate) fn open(&self, ui: &Ui) -> Result<Session> {
+        self.open_with(ui, Atomicity::Required)
     }
 
-    fn open_with(&self, atomicity: Atomicity) -> Result<Session> {
+    fn open_with(&self, ui: &Ui, atomicity: Atomicity) -> Result<Session> {
         let mut configs = RepositoriesFile::read()?.into_configs();
         let is_selected = |config: &&RepositoryConfig| match &self.namespace {
             Some(namespace) => config.namespace == *namespace,
@@ -62,7 +63,7 @@ impl RepositoryFlags {
         }
         listed.sort();
         Ok(Session {
-            repositories: Repositories::new(configs, git_options()?),
+            repositories: Repositories::new(configs, git_options(ui)?),
             listed,
             namespace: self.namespace.clone(),
             atomicity,
@@ -71,11 +72,11 @@ impl RepositoryFlags {
 }
 
 impl WriteFlags {
-    pub(crate) fn open(&self) -> Result<Session> {
+    pub(crate) fn open(&self, ui: &Ui) -> Result<Session> {
         let atomicity = match self.no_atomic {
             true => Atomicity::NotRequired,
             false => Atomicity::Required,
         };
-        self.repository.open_with(atomicity)
+        self.repository.open_with(ui, atomicity)
     }
 }

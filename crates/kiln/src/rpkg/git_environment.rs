@@ -1,30 +1,50 @@
 //! Git as the environment configures it: cache directory, timeout and author.
 
+use std::fmt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use kiln_task::git::{
     DEFAULT_GIT_TIMEOUT, DEFAULT_MAX_FILES, DEFAULT_MAX_PACKAGE_SIZE, GitIdentity, GitOptions,
-    GitProgram,
+    GitProgram, RemoteObserver,
 };
 
 use crate::environment::{GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, KILN_GIT_TIMEOUT, cache_directory};
 use crate::flag_values::go_time;
+use crate::ui::{Screen, Ui, Work};
 
-pub(crate) fn git_options() -> Result<GitOptions> {
+/// Commands that talk to a remote are shown on a terminal.
+pub(crate) fn git_options(ui: &Ui) -> Result<GitOptions> {
     let timeout = match std::env::var(KILN_GIT_TIMEOUT) {
         Ok(text) if !text.is_empty() => {
             go_time(&text).map_err(|error| anyhow!("{KILN_GIT_TIMEOUT}: {error}"))?
         }
         _ => DEFAULT_GIT_TIMEOUT,
     };
-    let program = GitProgram::new("git", std::env::vars_os());
+    let program = GitProgram::new("git", std::env::vars_os())
+        .with_observer(Arc::new(RemoteProgress(ui.screen().clone())));
     Ok(GitOptions {
         program: program.with_timeout(Some(timeout).filter(|timeout| !timeout.is_zero())),
         cache: cache_directory().join("kiln/git"),
         max_package_size: DEFAULT_MAX_PACKAGE_SIZE,
         max_files: DEFAULT_MAX_FILES,
     })
+}
+
+/// Shows on a terminal which remote git talks to.
+struct RemoteProgress(Screen);
+
+impl fmt::Debug for RemoteProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemoteProgress")
+    }
+}
+
+impl RemoteObserver for RemoteProgress {
+    fn begin(&self, command: &'static str, address: String) -> Box<dyn Send> {
+        Box::new(self.0.progress(Work::Git { command, address }))
+    }
 }
 
 /// The author of commits: the one that git would use, else Porch's.

@@ -62,6 +62,14 @@ pub(crate) struct RenderSetup {
 }
 
 impl RenderFlags {
+    /// The terminal, without a progress line if the user wants only errors.
+    pub(crate) fn ui(&self, ui: &Ui) -> Ui {
+        match self.quiet {
+            true => ui.without_progress(),
+            false => ui.clone(),
+        }
+    }
+
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }

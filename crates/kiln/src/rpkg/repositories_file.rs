@@ -27,6 +27,7 @@ use super::output::to_yaml;
 use crate::environment::{HOME, KILN_REPOSITORIES, XDG_CONFIG_HOME};
 use crate::error::CommandError;
 use crate::flag_values::{go_time, size};
+use crate::ui::Ui;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -153,19 +154,19 @@ impl RegisteredRepository {
 }
 
 impl RegisteredRepository {
-    pub(crate) fn snapshot(&self) -> Result<RepositorySnapshot> {
-        Ok(self.open()?.snapshot()?)
+    pub(crate) fn snapshot(&self, ui: &Ui) -> Result<RepositorySnapshot> {
+        Ok(self.open(ui)?.snapshot()?)
     }
 
     /// Finishes what killed commands left undone, and reads the repository.
-    pub(crate) fn sync(&self) -> Result<RepositorySnapshot> {
-        let repository = self.open()?;
+    pub(crate) fn sync(&self, ui: &Ui) -> Result<RepositorySnapshot> {
+        let repository = self.open(ui)?;
         repository.store.recover()?;
         Ok(repository.snapshot()?)
     }
 
-    fn open(&self) -> Result<Repository> {
-        Ok(Repository::open(self.config()?, &git_options()?)?)
+    fn open(&self, ui: &Ui) -> Result<Repository> {
+        Ok(Repository::open(self.config()?, &git_options(ui)?)?)
     }
 }
 

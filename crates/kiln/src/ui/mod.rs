@@ -9,13 +9,12 @@ use anyhow::{Context, Result};
 
 use crate::color::ColorWhen;
 use crate::compat::Compat;
-use crate::environment::TERM;
+use crate::environment::{CI, TERM};
 use crate::error::CommandError;
 use crate::log_format::LogFormat;
 
 pub(crate) use record::{Item, Level, Record};
-pub(crate) use screen::Progress;
-use screen::Screen;
+pub(crate) use screen::{Progress, Screen, Work};
 
 /// The standard streams of a command.
 #[derive(Clone)]
@@ -29,11 +28,23 @@ pub(crate) struct Ui {
 impl Ui {
     pub(crate) fn new(compat: Compat, format: LogFormat, color: ColorWhen) -> Ui {
         let is_dumb = std::env::var_os(TERM).is_some_and(|term| term == "dumb");
+        // Systems for continuous integration record what they show on a terminal.
+        let is_ci = std::env::var_os(CI).is_some_and(|value| !value.is_empty() && value != "false");
+        let has_progress =
+            compat == Compat::Kiln && format == LogFormat::Text && !is_dumb && !is_ci;
         Ui {
             compat,
             format,
             color,
-            screen: Screen::new(format == LogFormat::Text && !is_dumb),
+            screen: Screen::new(has_progress),
+        }
+    }
+
+    /// The same without a progress line.
+    pub(crate) fn without_progress(&self) -> Ui {
+        Ui {
+            screen: Screen::new(false),
+            ..self.clone()
         }
     }
 
@@ -151,8 +162,13 @@ impl Ui {
         }
     }
 
-    /// Shows on a terminal how long a function has been running, until the returned value is dropped.
-    pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
-        self.screen.progress(function)
+    /// Shows on a terminal what takes time, until the returned value is dropped.
+    pub(crate) fn progress(&self, work: Work) -> Option<Progress> {
+        self.screen.progress(work)
+    }
+
+    /// The terminal, for work that reports its progress itself.
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
     }
 }

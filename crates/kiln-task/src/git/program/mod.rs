@@ -8,9 +8,11 @@ mod remote_command;
 mod version;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use version::OLDEST;
@@ -24,6 +26,13 @@ pub struct GitProgram {
     git_dir: Option<PathBuf>,
     directory: Option<PathBuf>,
     timeout: Option<Duration>,
+    observer: Option<Arc<dyn RemoteObserver>>,
+}
+
+/// Is notified when git talks to a remote.
+pub trait RemoteObserver: fmt::Debug + Send + Sync {
+    /// Begins a command. The returned value is dropped at its end. `address` has no credentials.
+    fn begin(&self, command: &'static str, address: String) -> Box<dyn Send>;
 }
 
 /// The default timeout of commands that talk to a remote.
@@ -150,12 +159,21 @@ impl GitProgram {
             git_dir: None,
             directory: None,
             timeout: Some(DEFAULT_GIT_TIMEOUT),
+            observer: None,
         }
     }
 
     /// The same with another timeout for commands that talk to a remote; `None` for no limit.
     pub fn with_timeout(self, timeout: Option<Duration>) -> GitProgram {
         GitProgram { timeout, ..self }
+    }
+
+    /// The same with an observer of commands that talk to a remote.
+    pub fn with_observer(self, observer: Arc<dyn RemoteObserver>) -> GitProgram {
+        GitProgram {
+            observer: Some(observer),
+            ..self
+        }
     }
 
     /// The same without questions on the terminal; credential helpers still answer.

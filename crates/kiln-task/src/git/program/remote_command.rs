@@ -7,7 +7,7 @@ use std::process::{Child, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use super::{GitError, GitProgram, NoResponse, kill};
+use super::{GitError, GitProgram, NoResponse, kill, without_credentials};
 
 /// How long git has to clean up after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -22,6 +22,7 @@ impl GitProgram {
         lock: &File,
     ) -> Result<Output, GitError> {
         let pipe_error = |error| GitError::Pipe { command, error };
+        let _observed = self.observe(command);
         let lock = lock.try_clone().map_err(pipe_error)?;
         let mut process = self.command(command, arguments);
         process
@@ -54,6 +55,17 @@ impl GitProgram {
             timeout: self.timeout.unwrap_or_default(),
             cause: NoResponse,
         })
+    }
+}
+
+impl GitProgram {
+    /// Notifies the observer of a command until the returned value is dropped.
+    fn observe(&self, command: &'static str) -> Option<Box<dyn Send>> {
+        let mut config = self.config.iter();
+        let address = config.find(|(key, _)| key == "remote.origin.url");
+        let address = address.map_or("", |(_, value)| value.as_str());
+        let observer = self.observer.as_ref()?;
+        Some(observer.begin(command, without_credentials(address)))
     }
 }
 

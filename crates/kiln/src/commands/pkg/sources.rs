@@ -50,7 +50,7 @@ pub(super) fn with_sources<T>(
         )?))
     };
     let mut sources = PkgSources::new(
-        git_options()?,
+        git_options(ui)?,
         cache(ui)?,
         &images,
         rules(ui),

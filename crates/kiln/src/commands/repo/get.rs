@@ -44,7 +44,7 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
     let entries: Vec<&RegisteredRepository> =
         file.repositories.iter().filter(is_selected).collect();
     if let Some(format) = args.output.format() {
-        let objects = entries.iter().map(|entry| object(entry)).collect();
+        let objects = entries.iter().map(|entry| object(ui, entry)).collect();
         return args
             .output
             .print(ui, format, objects, args.names.len() != 1);
@@ -88,7 +88,7 @@ const HEADER: [&str; 7] = [
 ];
 
 /// The repository as an object of Porch's API, ready if it can be read.
-fn object(entry: &RegisteredRepository) -> Value {
+fn object(ui: &Ui, entry: &RegisteredRepository) -> Value {
     let mut spec = json!({
         "content": "Package",
         "type": "git",
@@ -104,7 +104,7 @@ fn object(entry: &RegisteredRepository) -> Value {
     if !entry.description.is_empty() {
         spec["description"] = json!(entry.description);
     }
-    let ready = match entry.snapshot() {
+    let ready = match entry.snapshot(ui) {
         Ok(_) => json!({
             "type": "Ready",
             "status": "True",

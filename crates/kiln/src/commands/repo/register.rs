@@ -122,7 +122,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
             max_output: args.runner_max_output.clone(),
         },
     };
-    let repository = Repository::open(entry.config()?, &git_options()?)?;
+    let repository = Repository::open(entry.config()?, &git_options(ui)?)?;
     let name = repository.config.name.clone();
     let context = || format!("repository {name}");
     if args.create_branch.unwrap_or(false) {

@@ -46,7 +46,7 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
         if !is_all && !args.names.contains(&entry.name) {
             continue;
         }
-        match entry.sync() {
+        match entry.sync(ui) {
             Ok(snapshot) => {
                 let count = snapshot.revisions.len();
                 let text = format!("{} synced: {count} package revision(s)\n", entry.name);

@@ -28,7 +28,7 @@ pub(super) struct ApproveArgs {
 }
 
 pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
-    let session = args.write.open()?;
+    let session = args.write.open(ui)?;
     let (setup, log) = (RenderSetup::without_flags(ui)?, FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     let overwrite = match args.force {

@@ -54,7 +54,7 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
         let given = usize::from(args.source.is_some());
         bail_usage!("SOURCE_PACKAGE and NAME are required positional arguments; {given} provided");
     };
-    let mut session = args.write.open()?;
+    let mut session = args.write.open(&args.render.ui(ui))?;
     if source.starts_with("oci://") {
         session = session.with_images()?;
     }

@@ -40,7 +40,7 @@ pub(super) fn cmd_copy(ui: &Ui, args: &CopyArgs) -> Result<()> {
     let Some(workspace) = workspace else {
         bail_usage!("--workspace is required to specify workspace name");
     };
-    let session = args.write.open()?;
+    let session = args.write.open(&args.render.ui(ui))?;
     let located = session.find(source)?;
     let new = NewRevision {
         name: located.revision.name.package.revision(workspace),

@@ -24,7 +24,7 @@ pub(super) struct DelArgs {
 }
 
 pub(super) fn cmd_del(ui: &Ui, args: &DelArgs) -> Result<()> {
-    let session = args.write.open()?;
+    let session = args.write.open(ui)?;
     let (setup, log) = (RenderSetup::without_flags(ui)?, FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     for_each_revision(ui, &args.names, |name| {

@@ -31,7 +31,7 @@ pub(super) struct DiffArgs {
 }
 
 pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<()> {
-    let session = args.repository.open()?;
+    let session = args.repository.open(ui)?;
     let read = |name: &str| -> Result<Contents> {
         let located = session.find(name)?;
         Ok(located.repository.contents(&located.revision)?)

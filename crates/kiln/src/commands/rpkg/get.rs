@@ -51,7 +51,7 @@ pub(super) struct GetArgs {
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
-    let session = args.repository.open()?;
+    let session = args.repository.open(ui)?;
     if args.show_kptfile.unwrap_or(false) {
         let name = args.only_name()?;
         let located = session.find(name)?;

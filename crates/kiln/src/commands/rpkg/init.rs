@@ -44,7 +44,7 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
     let Some(package) = &args.package else {
         bail_usage!("PACKAGE_NAME is a required positional argument");
     };
-    let session = args.write.open()?;
+    let session = args.write.open(&args.render.ui(ui))?;
     let repository = args.repository.as_deref().or(session.only_repository());
     let repository = repository.ok_or_else(|| {
         CommandError::usage("--repository is required to specify target repository")

@@ -27,7 +27,7 @@ pub(super) struct LogArgs {
 }
 
 pub(super) fn cmd_log(ui: &Ui, args: &LogArgs) -> Result<()> {
-    let session = args.repository.open()?;
+    let session = args.repository.open(ui)?;
     let located = session.find(&args.name)?;
     let entries = located.repository.log(&located.revision)?;
     let objects = || -> Vec<Value> { entries.iter().map(object).collect() };

@@ -26,7 +26,7 @@ pub(super) struct ProposeArgs {
 }
 
 pub(super) fn cmd_propose(ui: &Ui, args: &ProposeArgs) -> Result<()> {
-    let session = args.write.open()?;
+    let session = args.write.open(&args.render.ui(ui))?;
     let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
     let engine = session.engine(&setup, &log);

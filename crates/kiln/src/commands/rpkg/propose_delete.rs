@@ -25,7 +25,7 @@ pub(super) struct ProposeDeleteArgs {
 }
 
 pub(super) fn cmd_propose_delete(ui: &Ui, args: &ProposeDeleteArgs) -> Result<()> {
-    let session = args.write.open()?;
+    let session = args.write.open(ui)?;
     let (setup, log) = (RenderSetup::without_flags(ui)?, FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     for_each_revision(ui, &args.names, |name| match engine.propose_delete(name) {

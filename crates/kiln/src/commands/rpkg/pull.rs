@@ -34,7 +34,7 @@ pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail_usage!("PACKAGE is a required positional argument");
     };
-    let session = args.repository.open()?;
+    let session = args.repository.open(ui)?;
     let located = session.find(name)?;
     let mut contents = located.repository.contents(&located.revision)?;
     revision_file::add(&mut contents, &located.repository, &located.revision)?;

@@ -59,7 +59,7 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
         true => OnRenderFailure::Push,
         false => OnRenderFailure::Refuse,
     };
-    let session = args.write.open()?;
+    let session = args.write.open(&args.render.ui(ui))?;
     let located = session.find(name)?;
     let old = located.repository.contents(&located.revision)?;
     if path.is_none() {

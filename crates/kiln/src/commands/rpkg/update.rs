@@ -49,7 +49,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail_usage!("PACKAGE is a required positional argument");
     };
-    let session = args.write.open()?;
+    let session = args.write.open(&args.render.ui(ui))?;
     let located = session.find(name)?;
     let kptfile = located.revision.kptfile();
     let mut metadata = PackageMetadata::default();

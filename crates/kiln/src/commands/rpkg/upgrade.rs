@@ -65,7 +65,7 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         let Ok(direction) = Direction::from_str(direction, false) else {
             bail_usage!("argument for 'discover' must be one of 'upstream' or 'downstream'");
         };
-        let session = args.write.open()?.with_images()?;
+        let session = args.write.open(&args.render.ui(ui))?.with_images()?;
         let all = AllRevisions(session.all_snapshots(ui)?);
         let images = session.repositories.images().map_err(image_error)?;
         let images = ImageUpdateLookup::new(ui, images);
@@ -90,7 +90,7 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         bail_usage!("workspace is required");
     };
     let strategy: Strategy = args.strategy.parse()?;
-    let session = args.write.open()?.with_images()?;
+    let session = args.write.open(&args.render.ui(ui))?.with_images()?;
     let local = session.find(name)?.revision;
     if !local.lifecycle.is_published() {
         bail!(

@@ -22,7 +22,7 @@ use crate::compat::Compat;
 use crate::error::{CommandError, ErrorClass, hints};
 use crate::functions::container_functions;
 use crate::interrupt::on_interrupt;
-use crate::ui::Ui;
+use crate::ui::{Ui, Work};
 
 pub(super) struct RunOutcome {
     /// The resources to write; `None` if a function returned nothing, which ends the run without writing.
@@ -132,7 +132,10 @@ fn run(
     let config = config.map(Resource::document);
     let input = Input::new(Dialect::Legacy, &inputs, config);
     let ran = {
-        let _progress = ui.progress(&step.name);
+        let _progress = ui.progress(Work::Function {
+            name: step.name.clone(),
+            step: None,
+        });
         let stderr = StderrForwarder::new(ui, &step.name);
         let ran = step.runner.run(&input, &stderr.listen_in(ctx));
         stderr.end();
