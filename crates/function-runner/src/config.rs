@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kiln_evaluators::CacheMode;
 use kiln_oci::PullPolicy;
 use kiln_policy::PolicyPaths;
 use kiln_sandbox::SandboxMode;
@@ -62,6 +63,8 @@ pub struct RunnerConfig {
     /// Memory limit of a worker of native functions, in bytes; derived from the message size if not given.
     pub native_memory: Option<u64>,
     pub image: ImageConfig,
+    /// Which answers of functions are kept, in the directory of images.
+    pub cache: CacheMode,
     pub pods: PodConfig,
     /// The status page; `None` means that there is none.
     pub status: Option<StatusConfig>,

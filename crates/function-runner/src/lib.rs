@@ -3,6 +3,7 @@
 //! [`RunnerFlags`] are parsed into a validated [`RunnerConfig`]; [`prepare`] does everything that can fail (tables, certificates,
 //! sandbox, pods) and only then binds the port; [`FunctionRunner::run`] serves until a signal stops it.
 
+mod answers;
 mod as_function;
 mod config;
 mod environment;

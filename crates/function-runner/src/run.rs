@@ -11,6 +11,7 @@ use kiln_server::{
 use kiln_telemetry::{CallHistory, FailureMessages, PageServer};
 use tokio::task::JoinHandle;
 
+use crate::answers;
 use crate::config::RunnerConfig;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 use crate::evaluators::{self, PreparedEvaluators};
@@ -78,6 +79,7 @@ pub async fn prepare(
         shut_down_pods = Some(pods.shut_down);
         pods_source = Some(pods.status);
     }
+    chain.answers = answers::open(config, Arc::clone(&observers.observer));
     let evaluators = chain.chain();
     let options = Options {
         max_message_size: config.max_message_size,

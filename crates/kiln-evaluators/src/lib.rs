@@ -21,6 +21,7 @@
 //! A policy decides about each evaluator except the program's own: what is part of a program is not an image. A function with
 //! a pin is found by its digest, so that a policy sees the digest too.
 
+mod cached;
 mod configured;
 mod pinned;
 mod policed;
@@ -28,6 +29,7 @@ mod wasm_programs;
 
 use std::sync::Arc;
 
+pub use cached::{AnswerCache, CacheEvent, CacheMode, CacheModeError};
 pub use configured::FunctionConfigs;
 use configured::{ConfiguredNative, ConfiguredPrograms, PrefixedImages};
 use kiln_exec::{ExecEvaluator, TableEvaluator};
@@ -72,6 +74,8 @@ pub struct ChainOptions {
     pub image_prefix: Option<String>,
     /// Mappings of the cluster, which exec and native follow.
     pub function_configs: Option<Arc<dyn FunctionConfigs>>,
+    /// Answers that are kept, for evaluators whose functions can be reproducible.
+    pub answers: Option<Arc<AnswerCache>>,
     /// Which functions may run, and how. Every evaluator is asked only for what it allows.
     pub policy: Option<Arc<LoadedPolicy>>,
 }
@@ -192,6 +196,12 @@ impl ChainOptions {
                 .into_iter()
                 .filter_map(|(name, it)| Some((name, it?))),
         );
+        if let Some(answers) = &self.answers {
+            // Inside of the policy, which decides before an answer is looked up.
+            for (name, evaluator) in chain.iter_mut().skip(own) {
+                *evaluator = answers.wrap(name, Arc::clone(evaluator));
+            }
+        }
         let guarded = chain
             .into_iter()
             .enumerate()

@@ -159,6 +159,7 @@ impl Runner for NativeRunner {
             stderr: as_from_a_container(stderr).into_bytes(),
             elapsed: started.elapsed(),
             identity: self.identity.clone(),
+            is_cached: false,
         })
     }
 

@@ -1,12 +1,14 @@
 //! The evaluator of images without a container engine.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use kiln_oci::ImageReference;
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Network, Outcome,
-    RunContext, RunError, Runner, Target,
+    Certainty, Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Network,
+    Outcome, ReproducibleCall, RunContext, RunError, Runner, Target,
 };
 use kiln_sandbox::{ImageSandbox, IsolationLevel, SandboxError};
 use kiln_store::{ExecutableFormat, StoredImage};
@@ -106,6 +108,10 @@ impl Runner for ImageRunner {
             Err(error) => Err(error),
         }
     }
+
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        self.shared.reproducible(&self.function, ctx)
+    }
 }
 
 /// The image by the digest of the manifest for this machine, which names all of its content.
@@ -144,6 +150,32 @@ impl ImageState {
             }
         };
         Ok((finished?, identity))
+    }
+
+    /// What a call depends on besides its input. An image with network or mounts can read anything.
+    fn reproducible(&self, function: &FunctionSpec, ctx: &RunContext) -> Option<ReproducibleCall> {
+        if function.network == Network::Host || !self.options.mounts.is_empty() {
+            return None;
+        }
+        let image = self.image(function.name(), ctx).ok()?;
+        let platform = image.meta().platform.to_string();
+        let identity = identity(function.name(), &image);
+        let prepared = prepare(image, function, Arguments::Default, &self.options).ok()?;
+        let process = &prepared.process;
+        let (uid, gid) = process.user;
+        let variable = |(name, value): &(OsString, OsString)| {
+            [name.as_bytes(), b"=", value.as_bytes()].concat()
+        };
+        let words = process.words.iter().map(|word| word.as_bytes().to_vec());
+        Some(ReproducibleCall {
+            identity,
+            interface: "wire",
+            platform: Some(platform),
+            arguments: words.chain([format!("{uid}:{gid}").into()]).collect(),
+            environment: process.environment.iter().map(variable).collect(),
+            memory: ctx.limits.memory,
+            certainty: Certainty::Assumed,
+        })
     }
 
     /// The image in the store, pulled if necessary.

@@ -83,12 +83,19 @@ impl FunctionCall<'_> {
             is_module: self.options.compat == RenderCompat::Kpt && self.function.runner.is_module(),
         });
         let started = Instant::now();
-        let mut result = Box::new(self.function.new_result());
-        let done = self.perform(inputs, &mut result, results);
+        let mut account = CallAccount {
+            result: Box::new(self.function.new_result()),
+            is_cached: false,
+        };
+        let done = self.perform(inputs, &mut account, results);
+        let CallAccount { result, is_cached } = account;
         let elapsed = started.elapsed();
         let package = self.package.map(|package| package.directory.clone());
         let directory = package.unwrap_or_default();
-        let record = Box::new(self.record(started, done.as_deref().unwrap_or_default(), inputs));
+        let record = Box::new(CallRecord {
+            is_cached,
+            ..self.record(started, done.as_deref().unwrap_or_default(), inputs)
+        });
         match done {
             Ok(returned) => {
                 log.event(Event::Passed {
@@ -127,6 +134,7 @@ impl FunctionCall<'_> {
             started,
             resources_in: inputs.len(),
             resources_out: returned.len(),
+            is_cached: false,
             touched: match self.options.touched {
                 TouchedResources::Record if !self.is_validator => touched(returned, inputs),
                 _ => Vec::new(),
@@ -137,7 +145,7 @@ impl FunctionCall<'_> {
     fn perform(
         &self,
         inputs: &mut [Resource],
-        result: &mut FunctionResult,
+        account: &mut CallAccount,
         results: &mut FunctionResultList,
     ) -> Result<Vec<Returned>, CallError> {
         check_list(inputs.iter().map(Resource::root), ListKind::Input).map_err(not_krm)?;
@@ -145,7 +153,8 @@ impl FunctionCall<'_> {
             mut returned,
             reported,
             error,
-        } = self.filter(inputs, result);
+        } = self.filter(inputs, account);
+        let result = &mut *account.result;
         if let Some(package) = self.package {
             set_package(&mut returned, inputs, &package.path)?;
         }
@@ -195,7 +204,7 @@ impl FunctionCall<'_> {
     }
 
     /// Runs the function and reads its output.
-    fn filter(&self, inputs: &mut [Resource], result: &mut FunctionResult) -> Filtered {
+    fn filter(&self, inputs: &mut [Resource], account: &mut CallAccount) -> Filtered {
         if let Err(error) = set_ids(inputs) {
             return Filtered::failed(text(error));
         }
@@ -215,6 +224,8 @@ impl FunctionCall<'_> {
         };
         let is_as_given = self.options.compat == RenderCompat::Kiln && is_as_given(&ran, &input);
         drop(input);
+        account.is_cached = ran.as_ref().is_ok_and(|outcome| outcome.is_cached);
+        let result = &mut *account.result;
         let (output, exit) = self.take_outcome(ran, result);
         if is_as_given && exit.is_none() {
             return match keep_all(inputs) {
@@ -363,6 +374,12 @@ fn with_default_paths(
         reported,
         error,
     }
+}
+
+/// What is reported about a call.
+struct CallAccount {
+    result: Box<FunctionResult>,
+    is_cached: bool,
 }
 
 /// The output of a function before it is checked.

@@ -26,6 +26,8 @@ pub struct CallRecord {
     pub started: Instant,
     pub resources_in: usize,
     pub resources_out: usize,
+    /// Whether the function did not run, because its answer was kept.
+    pub is_cached: bool,
     /// The resources that the function added, changed or removed, if the options ask for them.
     pub touched: Vec<TouchedResource>,
 }

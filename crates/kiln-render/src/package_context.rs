@@ -62,6 +62,7 @@ impl Runner for Generator {
             stderr: Vec::new(),
             elapsed: started.elapsed(),
             identity: None,
+            is_cached: false,
         })
     }
 

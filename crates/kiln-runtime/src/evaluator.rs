@@ -12,6 +12,7 @@ use crate::context::{Deadline, RunContext};
 use crate::function::FunctionSpec;
 use crate::input::Input;
 use crate::outcome::{Outcome, RunError};
+use crate::reproducible::ReproducibleCall;
 
 /// Runs functions: built in, as programs, in containers, in pods or by another runner.
 pub trait Evaluator: Send + Sync {
@@ -76,6 +77,13 @@ pub trait Runner: Send + Sync {
     /// The image by which another process of the same program finds this function; `None` if only this process can run
     /// it.
     fn worker_image(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the answer depends on besides the input; `None` if on more than is known, or if the function cannot run.
+    /// Callers that keep the answer compare the identity with that of the outcome: the function may change meanwhile.
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        let _ = ctx;
         None
     }
 

@@ -19,6 +19,7 @@ mod mount;
 mod outcome;
 mod peer;
 pub mod process;
+mod reproducible;
 
 pub use cancel::{CancelGuard, CancelToken};
 pub use chain::{EvaluatorChain, NotFoundThenUnavailable, Search};
@@ -33,3 +34,4 @@ pub use input::Input;
 pub use mount::Mount;
 pub use outcome::{ExecProblem, Outcome, Output, RunError, StartError};
 pub use peer::{PeerError, PeerProblem};
+pub use reproducible::{Certainty, ReproducibleCall};

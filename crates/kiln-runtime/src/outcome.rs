@@ -24,6 +24,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// What exactly ran; `None` if it is not known.
     pub identity: Option<FunctionIdentity>,
+    /// Whether this is a kept answer to the same input.
+    pub is_cached: bool,
 }
 
 /// The answer of a function.

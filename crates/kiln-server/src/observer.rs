@@ -36,6 +36,11 @@ pub trait Observer: Send + Sync {
         let _ = (lane, change);
     }
 
+    /// An answer of a function was looked up: `hit`, `miss`, `joined` or `differs`.
+    fn looked_up(&self, outcome: &'static str) {
+        let _ = outcome;
+    }
+
     /// A call has ended; `span` is the one that it started with.
     fn finished(&self, span: &Span, call: &Finished<'_>) {
         let _ = (span, call);

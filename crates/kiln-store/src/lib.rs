@@ -12,6 +12,7 @@
 //! | `roots/ALGORITHM-HEX.VERSION/` | one image, by the digest of its manifest: `root/`, `files`, `.use`, `meta.json` |
 //! | `refs/HEX.json` | the image that a reference resolved to for a platform |
 //! | `signatures/HEX.json` | the blobs that are signatures of an image or index in a repository |
+//! | `results/` | answers of functions, see [`ResultCache`] |
 //! | `locks/NAME` | locks of images that are being added |
 //! | `partial/ALGORITHM-HEX` | blobs that are not complete yet |
 //! | `tmp/PID-N/` | work in progress |
@@ -42,6 +43,7 @@ mod program;
 mod pull;
 mod record;
 mod references;
+mod results;
 mod signatures;
 mod store;
 mod unpack;
@@ -59,6 +61,7 @@ pub use meta::{
 };
 pub use program::{ExecutableFormat, ImageProgram, find_program};
 pub use pull::{PullError, PullEvent, PullOrigin, PullProgress, PullRequest, PulledImage};
+pub use results::{KeyHasher, OpenResultsError, ResultCache, ResultKey, ResultKind, ResultLimits};
 pub use signatures::{
     KeyFileError, RejectedSignature, RepositoryCheck, SignatureError, SignatureRequest,
     SignatureSource, VerifiedImage, pull_signatures, read_public_key, verify_signatures,

@@ -206,7 +206,7 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Checks owner and mode of a store.
-fn check_access(directory: &Path) -> Result<(), OpenStoreError> {
+pub(crate) fn check_access(directory: &Path) -> Result<(), OpenStoreError> {
     let path = || directory.to_owned();
     let open_error = |error: rustix::io::Errno| OpenStoreError::Open {
         path: path(),

@@ -71,6 +71,12 @@ impl Observer for CallObserver {
         }
     }
 
+    fn looked_up(&self, outcome: &'static str) {
+        if let Some(metrics) = &self.metrics {
+            metrics.looked_up(outcome);
+        }
+    }
+
     fn finished(&self, span: &Span, call: &Finished<'_>) {
         if let Some(metrics) = &self.metrics {
             metrics.finished(call);

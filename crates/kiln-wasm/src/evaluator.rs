@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Outcome, RunContext,
-    RunError, Runner, Target,
+    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Outcome, ReproducibleCall,
+    RunContext, RunError, Runner, Target,
 };
 
 use crate::engine::EngineError;
@@ -313,6 +313,10 @@ impl Runner for ModuleRunner {
         self.shared.run(&self.loaded, &self.settings, input, ctx)
     }
 
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        self.settings.reproducible(&self.loaded.module, ctx)
+    }
+
     fn is_native(&self) -> bool {
         self.shared.options.is_deterministic()
     }
@@ -332,6 +336,11 @@ impl Runner for FileRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let loaded = self.shared.load_file(&self.path).map_err(unavailable)?;
         self.shared.run(&loaded, &self.settings, input, ctx)
+    }
+
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        let loaded = self.shared.load_file(&self.path).ok()?;
+        self.settings.reproducible(&loaded.module, ctx)
     }
 
     fn is_native(&self) -> bool {

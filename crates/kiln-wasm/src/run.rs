@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use kiln_runtime::{Outcome, Output, RunContext, RunError};
+use kiln_runtime::{
+    Certainty, FunctionIdentity, Outcome, Output, ReproducibleCall, RunContext, RunError,
+};
 use kiln_sandbox::Excess;
 
 use crate::engine::{Code, Instance};
@@ -12,7 +14,7 @@ use crate::host::{
     CallClock, CallState, Interrupt, MemoryLimit, OutputStreams, RandomBytes, Stop, WasmClock,
     WasmRandom, panic_message,
 };
-use crate::module::WasmInterface;
+use crate::module::{WasmInterface, WasmModule};
 use crate::options::{StepListener, WasmStep};
 use crate::wasi1;
 
@@ -91,6 +93,7 @@ pub(crate) fn run(
         stderr: ended.stderr,
         elapsed: started.elapsed(),
         identity: None,
+        is_cached: false,
     })
 }
 
@@ -100,6 +103,28 @@ impl CallSettings {
         ctx.limits
             .memory
             .map_or(self.memory, |memory| memory.min(self.memory))
+    }
+
+    /// What a call of a module depends on besides its input, if clock and random bytes are fixed.
+    pub(crate) fn reproducible(
+        &self,
+        module: &WasmModule,
+        ctx: &RunContext,
+    ) -> Option<ReproducibleCall> {
+        let is_fixed = self.clock == WasmClock::Fixed && self.random == WasmRandom::Fixed;
+        let bytes = |texts: &[String]| texts.iter().map(|text| text.clone().into()).collect();
+        is_fixed.then(|| ReproducibleCall {
+            identity: FunctionIdentity::wasm(&module.digest.to_string()),
+            interface: match module.interface {
+                WasmInterface::Wasi1 => "wasi1",
+                WasmInterface::GoJs => "gojs",
+            },
+            platform: None,
+            arguments: bytes(&self.arguments),
+            environment: bytes(&self.environment),
+            memory: Some(self.memory_limit(ctx)),
+            certainty: Certainty::Guaranteed,
+        })
     }
 
     fn state(&self, input: &str, ctx: &RunContext) -> CallState {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 pub(crate) const KILN_COMPAT: &str = "KILN_COMPAT";
 /// The policy of functions without `--policy`.
 pub(crate) const KILN_POLICY: &str = "KILN_POLICY";
+/// Which answers of functions are kept without `--cache`: off, on, images or verify.
+pub(crate) const KILN_CACHE: &str = "KILN_CACHE";
 /// Prefix for image names without a registry, without `--image-prefix`.
 pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
 /// A non-empty value disables the attribution annotations on resources of the Config Connector.

@@ -27,6 +27,7 @@ mod report;
 mod rpkg;
 mod staging;
 mod ui;
+mod unchanged;
 mod usage;
 mod watch;
 

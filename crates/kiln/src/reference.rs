@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::cli;
 use crate::compat::Compat;
-use crate::environment::{KILN_COMPAT, KILN_IMAGE_RUNTIME, KILN_STORE};
+use crate::environment::{KILN_CACHE, KILN_COMPAT, KILN_IMAGE_RUNTIME, KILN_STORE};
 
 fn reference() -> String {
     let mut out = String::from(
@@ -17,7 +17,8 @@ fn reference() -> String {
         "\n## Environment\n\n\
          - `{KILN_COMPAT}`: compatibility mode if `--compat` is not given.\n\
          - `{KILN_STORE}`: directory of the image store if `--store` is not given.\n\
-         - `{KILN_IMAGE_RUNTIME}`: how images run if `--image-runtime` is not given.\n"
+         - `{KILN_IMAGE_RUNTIME}`: how images run if `--image-runtime` is not given.\n\
+         - `{KILN_CACHE}`: which answers of functions are kept if `--cache` is not given.\n"
     );
     for (compat, title) in [
         (Compat::Kiln, "kiln and today's kpt"),

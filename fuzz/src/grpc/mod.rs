@@ -183,6 +183,7 @@ impl Runner for Echo {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 

@@ -1,9 +1,10 @@
 //! `bench render`: kiln and kpt render packages of many sizes in the same run.
 //!
 //! First the functions are `cat`, so that the engine is measured and not the functions; then [`namespace_and_labels`]
-//! compares what users get with the functions of the catalog.
+//! compares what users get with the functions of the catalog, and [`unchanged`] what a render costs that changes nothing.
 
 mod namespace_and_labels;
+mod unchanged;
 
 use std::ffi::OsString;
 use std::fs;
@@ -57,6 +58,7 @@ const CHARTED: usize = 1_000;
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let kpt = args.kpt.as_deref();
     let mut groups = vec![namespace_and_labels::compare(args, out)?];
+    unchanged::compare(args, out)?;
     let flat = |per_file| {
         move |resources| Shape::Flat {
             resources,

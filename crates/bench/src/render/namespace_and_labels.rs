@@ -37,8 +37,7 @@ pub(super) fn compare(args: &Args, out: &mut dyn Write) -> anyhow::Result<BarGro
         resources: RESOURCES,
         per_file: 1,
     };
-    let native = mutators(|name| format!("image: {name}"));
-    let ours = render(shape, &native, &args.kiln, ROUNDS)?;
+    let ours = render(shape, &native_pipeline(), &args.kiln, ROUNDS)?;
     write_row("kiln, built-in functions", ours, "", out)?;
     let mut bars = vec![ours.bar(MeasuredProgram::Kiln)];
     let ratio = |theirs: Usage| format!("{:.2}", theirs.wall / ours.wall);
@@ -68,13 +67,23 @@ pub(super) fn compare(args: &Args, out: &mut dyn Write) -> anyhow::Result<BarGro
     Ok(BarGroup { heading, bars })
 }
 
+/// The pipeline of built-in functions.
+pub(super) fn native_pipeline() -> String {
+    mutators(|name| format!("image: {name}"))
+}
+
 /// The pipeline, with each function as `call` names it.
 fn mutators(call: impl Fn(&str) -> String) -> String {
     let entry = |(name, config)| format!("  - {}\n    configMap: {config}\n", call(name));
     CALLS.map(entry).concat()
 }
 
-fn write_row(program: &str, usage: Usage, ratio: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn write_row(
+    program: &str,
+    usage: Usage,
+    ratio: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     writeln!(
         out,
         "{program:32} {:9.4} {:9.4} {:9.1} {ratio:>8}",

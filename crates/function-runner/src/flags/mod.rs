@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use kiln_evaluators::CacheMode;
 use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_krm::image::check_prefix;
 use kiln_oci::PullPolicy;
@@ -66,6 +67,7 @@ pub struct RunnerFlags {
     image_pull_policy: Key<String>,
     image_store_size: Key<i64>,
     image_store_age: Key<GoDuration>,
+    cache: Key<String>,
     service: ServiceFlags,
     security: SecurityFlags,
     wasm: WasmFlags,
@@ -183,6 +185,11 @@ impl RunnerFlags {
                 "image-store-age",
                 GoDuration::from(CollectLimits::default().age),
                 "Time without use after which a pull removes an image from the image store",
+            ),
+            cache: set.text(
+                "cache",
+                "off",
+                "Keep answers of functions in WebAssembly, in --image-store, and join equal calls: off, on, images (also those of images) or verify (run anyway, and compare)",
             ),
             service: ServiceFlags::new(&mut set, flavour),
             security: SecurityFlags::new(&mut set, flavour),
@@ -309,6 +316,7 @@ impl RunnerFlags {
                     age: not_negative("image-store-age", parsed.get(self.image_store_age))?,
                 },
             },
+            cache: cache_mode(&parsed.get(self.cache))?,
             wasm: self.wasm.config(parsed)?,
             pods: self.pods.config(parsed, environment, &mut warnings)?,
             status: self.status.config(parsed)?,
@@ -517,6 +525,11 @@ impl SecurityFlags {
                 .map_err(|reason| format!("--exec-sandbox {text:?} {reason}")),
         }
     }
+}
+
+fn cache_mode(text: &str) -> Result<CacheMode, String> {
+    text.parse()
+        .map_err(|reason| format!("--cache {text:?} {reason}"))
 }
 
 fn pull_policy(text: &str) -> Result<PullPolicy, String> {

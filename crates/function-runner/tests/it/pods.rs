@@ -51,6 +51,7 @@ impl AsyncRunner for EchoRunner {
             stderr: b"pod".to_vec(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         };
         Box::pin(std::future::ready(Ok(outcome)))
     }

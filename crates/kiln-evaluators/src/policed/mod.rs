@@ -10,7 +10,7 @@ use kiln_krm::image::with_prefix;
 use kiln_policy::{LoadedPolicy, PolicyMax, RunWay, canonical_image};
 use kiln_runtime::{
     AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome,
-    RunContext, RunError, RunFuture, Runner, Target,
+    ReproducibleCall, RunContext, RunError, RunFuture, Runner, Target,
 };
 
 use crate::{CONTAINER, EXEC, IMAGE, NATIVE, POD, REMOTE, WASM};
@@ -89,18 +89,24 @@ struct LimitedRunner<R: ?Sized> {
     max: PolicyMax,
 }
 
-impl Runner for LimitedRunner<dyn Runner> {
-    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+impl LimitedRunner<dyn Runner> {
+    /// The context of a call, with limits that are at most those of the policy.
+    fn limited(&self, ctx: &RunContext) -> RunContext {
         let memory = ctx.limits.memory.into_iter().chain(self.max.memory).min();
-        let ctx = RunContext {
+        RunContext {
             deadline: Deadline::at_most(ctx.deadline, self.max.time),
             limits: Limits {
                 memory,
                 ..ctx.limits
             },
             ..ctx.clone()
-        };
-        self.runner.run(input, &ctx)
+        }
+    }
+}
+
+impl Runner for LimitedRunner<dyn Runner> {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        self.runner.run(input, &self.limited(ctx))
     }
 
     fn is_native(&self) -> bool {
@@ -109,6 +115,10 @@ impl Runner for LimitedRunner<dyn Runner> {
 
     fn is_module(&self) -> bool {
         self.runner.is_module()
+    }
+
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        self.runner.reproducible(&self.limited(ctx))
     }
 
     fn worker_image(&self) -> Option<&str> {

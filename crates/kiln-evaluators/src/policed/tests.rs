@@ -40,6 +40,7 @@ impl Runner for Recording {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

@@ -96,6 +96,7 @@ impl AsyncRunner for PodRunner {
                 stderr: response.log.into(),
                 elapsed: started.elapsed(),
                 identity: None,
+                is_cached: false,
             })
         })
     }

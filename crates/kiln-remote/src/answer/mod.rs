@@ -54,6 +54,7 @@ impl RunnerCall<'_> {
                     stderr: response.log.into(),
                     elapsed: self.started.elapsed(),
                     identity,
+                    is_cached: false,
                 });
             }
             Err(CallError::TooLarge(too_large)) => return Err(self.too_large(&too_large)),
@@ -146,6 +147,7 @@ impl RunnerCall<'_> {
             stderr: stderr(&failure),
             elapsed: self.started.elapsed(),
             identity: None,
+            is_cached: false,
         }
     }
 

@@ -202,6 +202,7 @@ impl Runner for Last {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

@@ -204,6 +204,7 @@ impl Runner for Acting {
             stderr: if is_failure { b"why".to_vec() } else { vec![] },
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 

@@ -61,6 +61,7 @@ impl Runner for Function {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

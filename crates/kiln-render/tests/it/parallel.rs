@@ -59,6 +59,7 @@ impl Runner for Script {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 

@@ -31,6 +31,7 @@ impl Runner for Closure {
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

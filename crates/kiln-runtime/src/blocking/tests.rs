@@ -78,6 +78,7 @@ fn outcome() -> Outcome {
         stderr: b"said".to_vec(),
         elapsed: Duration::ZERO,
         identity: None,
+        is_cached: false,
     }
 }
 

@@ -55,6 +55,7 @@ impl Runner for Exits {
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

@@ -79,6 +79,10 @@ impl<'a> Input<'a> {
         }
     }
 
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// The resources; empty if the text is malformed, see [`Input::check`].
     pub fn items(&self) -> &[Resource] {
         match &self.form {

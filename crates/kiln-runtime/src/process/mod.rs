@@ -77,6 +77,7 @@ impl From<FinishedProcess> for Outcome {
             stderr: finished.stderr,
             elapsed: finished.elapsed,
             identity: None,
+            is_cached: false,
         }
     }
 }

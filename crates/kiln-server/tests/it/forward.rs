@@ -108,6 +108,7 @@ impl AsyncRunner for ElsewhereRunner {
                 stderr: b"log".to_vec(),
                 elapsed: Duration::ZERO,
                 identity: None,
+                is_cached: false,
             })
         })
     }

@@ -104,6 +104,7 @@ impl Runner for Native {
             stderr: b"said".to_vec(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 

@@ -6,6 +6,7 @@ mod layers;
 mod open;
 mod pull;
 mod registry;
+mod results;
 mod sign;
 mod signatures;
 mod stress;

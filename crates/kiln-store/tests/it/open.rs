@@ -12,19 +12,19 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
 use crate::images::{amd64, image, layer, pull};
 use crate::registry::TestRegistry;
 
-fn skip(test: &str, reason: &dyn std::fmt::Display) {
+pub(crate) fn skip(test: &str, reason: &dyn std::fmt::Display) {
     let message = format!("SKIPPED {test}: {reason}\n");
     io::stderr().write_all(message.as_bytes()).unwrap();
 }
 
 /// A mounted tmpfs, which is unmounted at the end.
-struct Disk {
+pub(crate) struct Disk {
     directory: tempfile::TempDir,
 }
 
 impl Disk {
     /// `None` if this process may not mount.
-    fn mount(test: &str, flags: MountFlags, options: &std::ffi::CStr) -> Option<Disk> {
+    pub(crate) fn mount(test: &str, flags: MountFlags, options: &std::ffi::CStr) -> Option<Disk> {
         let directory = tempfile::tempdir().unwrap();
         match mount("tmpfs", directory.path(), "tmpfs", flags, options) {
             Ok(()) => Some(Disk { directory }),
@@ -35,7 +35,7 @@ impl Disk {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 }

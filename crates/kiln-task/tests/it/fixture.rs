@@ -312,6 +312,7 @@ impl Runner for FakeRunner {
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

@@ -27,6 +27,11 @@ pub(super) struct FailureLabels {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(super) struct CacheLabels {
+    pub(super) outcome: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 pub(super) struct LaneLabels {
     lane: &'static str,
 }

@@ -18,7 +18,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
 use crate::image_labels::ImageLabels;
-use labels::{CallLabels, FailureLabels, FunctionLabels, LaneLabels};
+use labels::{CacheLabels, CallLabels, FailureLabels, FunctionLabels, LaneLabels};
 pub(crate) use labels::{code_name, failure_class};
 pub(crate) use server::MetricsServer;
 
@@ -40,6 +40,7 @@ pub(crate) struct Metrics {
     total: Histograms,
     request_bytes: Family<FunctionLabels, Counter>,
     response_bytes: Family<FunctionLabels, Counter>,
+    cache: Family<CacheLabels, Counter>,
     running: Family<LaneLabels, Gauge>,
     waiting: Family<LaneLabels, Gauge>,
     images: ImageLabels,
@@ -59,6 +60,7 @@ impl Metrics {
             total: histograms(),
             request_bytes: Family::default(),
             response_bytes: Family::default(),
+            cache: Family::default(),
             running: Family::default(),
             waiting: Family::default(),
             images: ImageLabels::default(),
@@ -120,6 +122,11 @@ impl Metrics {
             kiln.register_with_unit(name, help, Unit::Bytes, counters.clone());
         }
         kiln.register(
+            "cache",
+            "Kept answers that were looked up, by outcome",
+            self.cache.clone(),
+        );
+        kiln.register(
             "evaluations_in_flight",
             "Running calls",
             self.running.clone(),
@@ -139,6 +146,11 @@ impl Metrics {
     /// Changes the number of waiting calls.
     pub(crate) fn waiting(&self, lane: Lane, change: i64) {
         self.waiting.get_or_create(&lane.into()).inc_by(change);
+    }
+
+    /// Counts a kept answer that was looked up.
+    pub(crate) fn looked_up(&self, outcome: &'static str) {
+        self.cache.get_or_create(&CacheLabels { outcome }).inc();
     }
 
     /// Counts a finished call.

@@ -117,6 +117,7 @@ impl Runner for Function {
             stderr: b"output".to_vec(),
             elapsed: Duration::ZERO,
             identity: None,
+            is_cached: false,
         })
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, ReproducibleCall, RunContext,
+    RunError, Runner, Target,
 };
 
 use super::{Resolution, WasmImageError, WasmImages};
@@ -90,6 +91,11 @@ impl Runner for ImageRunner {
             None => self.shared.keep(module),
         };
         self.shared.run(&loaded, &self.settings, input, ctx)
+    }
+
+    fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
+        let module = self.images.module(&self.image, ctx).ok()?;
+        self.settings.reproducible(&module, ctx)
     }
 
     fn is_native(&self) -> bool {

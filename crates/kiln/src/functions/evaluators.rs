@@ -24,6 +24,7 @@ use kiln_runtime::{
 
 use kiln_wasm::{WasmImageEvaluator, WasmStep};
 
+use super::cache::{CacheFlags, KeptResults};
 use super::flags::FunctionFlags;
 use super::image_runtime::{ImageEvaluators, ImageRuntimeFlags, ImageSettings};
 use super::mounted_files::MountedFiles;
@@ -46,6 +47,8 @@ pub(crate) struct EvaluatorFlags {
     image_runtime: ImageRuntimeFlags,
     #[command(flatten)]
     wasm: WasmFlags,
+    #[command(flatten)]
+    cache: CacheFlags,
 }
 
 /// The container flags of `fn eval`.
@@ -75,12 +78,28 @@ pub(crate) struct EvaluatorSetup {
     limits: Limits,
     threads: NonZeroUsize,
     cancel: CancelToken,
+    kept: Option<KeptResults>,
+    /// Whether functions can run only here and with the permission of no policy.
+    is_self_contained: bool,
 }
 
 impl EvaluatorFlags {
     /// Whether a function runner runs the images.
     pub(crate) fn has_runner(&self) -> bool {
         self.functions.has_runner()
+    }
+
+    /// The flags that can change the output of a function, in any form.
+    pub(crate) fn fingerprint(&self) -> String {
+        let EvaluatorFlags {
+            functions,
+            image_pull_policy,
+            image_runtime,
+            wasm,
+            // It does not change what a function returns.
+            cache: _,
+        } = self;
+        format!("{functions:?} {image_pull_policy:?} {image_runtime:?} {wasm:?}")
     }
 
     pub(crate) fn check(
@@ -141,6 +160,9 @@ impl EvaluatorFlags {
                 pulls: Arc::new(FunctionPulls(ui.clone())),
             },
         )?;
+        let kept = self.cache.open(ui)?;
+        let policy = self.functions.policy(ui)?;
+        let is_self_contained = policy.is_none() && !self.functions.has_runner();
         let evaluators = ChainOptions {
             own,
             exec: Some(exec),
@@ -149,7 +171,8 @@ impl EvaluatorFlags {
             remote: self.functions.remote()?,
             image: images.image(),
             container: images.container(),
-            policy: self.functions.policy(ui)?,
+            answers: kept.as_ref().map(|kept| kept.answers(ui)),
+            policy,
             ..ChainOptions::default()
         };
         let cancel = on_interrupt();
@@ -171,6 +194,8 @@ impl EvaluatorFlags {
             },
             threads: available_threads(),
             cancel,
+            kept,
+            is_self_contained,
         })
     }
 }
@@ -257,6 +282,11 @@ impl EvaluatorSetup {
     /// How long the steps of functions in WebAssembly took, since the last call.
     pub(crate) fn wasm_steps(&self) -> Vec<(WasmStep, Duration)> {
         self.wasm_steps.take()
+    }
+
+    /// Where the results of whole renders are kept. A policy is asked each time, and another program may answer differently.
+    pub(crate) fn kept_renders(&self) -> Option<&KeptResults> {
+        self.kept.as_ref().filter(|_| self.is_self_contained)
     }
 
     /// The prefix for image names without a registry.

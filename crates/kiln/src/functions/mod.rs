@@ -1,5 +1,6 @@
 //! Running functions: the flags that configure evaluators, and the evaluators they configure.
 
+pub(crate) mod cache;
 pub(crate) mod container_functions;
 pub(crate) mod evaluators;
 pub(crate) mod flags;

@@ -313,6 +313,8 @@ fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
         started,
         resources_in,
         resources_out,
+        // Reports show results, which are the same.
+        is_cached: _,
         touched,
     } = *call.record;
     let mut result = *call.result;

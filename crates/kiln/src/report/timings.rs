@@ -20,6 +20,7 @@ struct TimedCall {
     /// Empty if it is not known.
     identity: String,
     elapsed: Duration,
+    is_cached: bool,
 }
 
 impl<'a> Timings<'a> {
@@ -55,7 +56,9 @@ impl<'a> Timings<'a> {
             if !call.identity.is_empty() {
                 let _ = write!(what, " = {}", call.identity);
             }
-            if let Some(level) = isolation(&call.function) {
+            if call.is_cached {
+                what.push_str(" (cached)");
+            } else if let Some(level) = isolation(&call.function) {
                 let _ = write!(what, " ({level})");
             }
             line(call.elapsed, &what);
@@ -89,12 +92,14 @@ impl Log for Timings<'_> {
             function,
             elapsed,
             result,
+            record,
             ..
         }
         | Event::Failed {
             function,
             elapsed,
             result,
+            record,
             ..
         } = &event
         {
@@ -103,6 +108,7 @@ impl Log for Timings<'_> {
                 function: function.clone(),
                 identity: result.identity.clone(),
                 elapsed: *elapsed,
+                is_cached: record.is_cached,
             });
         }
         self.log.event(event);

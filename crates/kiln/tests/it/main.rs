@@ -4,6 +4,7 @@ mod bounds;
 mod browser;
 #[path = "../../../kiln-image/tests/it/busybox.rs"]
 mod busybox;
+mod cache;
 mod ci;
 mod compat;
 mod delivery;

@@ -66,6 +66,7 @@ impl Runner for StarlarkScript {
             stderr,
             elapsed: started.elapsed(),
             identity: None,
+            is_cached: false,
         })
     }
 

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use kiln_store::ResultCache;
 
 use crate::environment::cache_directory;
+use crate::image_store::store_directory;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
@@ -19,14 +21,15 @@ const REMOVED: [&str; 2] = ["git", "wasm"];
 
 pub(super) fn cmd_clean(ui: &Ui) -> Result<()> {
     for name in REMOVED {
-        remove(ui, &cache_directory().join("kiln").join(name), name)?;
+        remove(ui, &cache_directory().join("kiln").join(name))?;
     }
-    Ok(())
+    remove(ui, &ResultCache::path(&store_directory()))
 }
 
 /// Moves the directory away first, so that a command that starts meanwhile finds an empty cache and not half of one.
-fn remove(ui: &Ui, directory: &Path, name: &str) -> Result<()> {
+fn remove(ui: &Ui, directory: &Path) -> Result<()> {
     let cannot_remove = || format!("cannot remove {}", directory.display());
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let moved = directory.with_file_name(format!(".{name}-removed-{}", std::process::id()));
     match fs::rename(directory, &moved) {
         Ok(()) => {}

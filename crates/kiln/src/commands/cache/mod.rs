@@ -19,7 +19,8 @@ pub(crate) struct CacheArgs {
 enum CacheCommand {
     /// Print the directory of the cache
     Dir(dir::DirArgs),
-    /// Remove the local copies of repositories, and WebAssembly modules with their compiled code; `kiln image gc` removes images
+    /// Remove copies of repositories, WebAssembly modules with their compiled code, and kept answers; `kiln image gc` removes
+    /// images
     Clean(clean::CleanArgs),
 }
 

@@ -9,9 +9,10 @@ use kiln_evaluators::WasmPrograms;
 use kiln_go::errno_text;
 use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
-use kiln_krm::package::FileChange;
+use kiln_krm::package::{FileChange, FileSource};
 use kiln_krm::record::UnknownKeys;
 use kiln_oci::PullPolicy;
+use kiln_krm::results::FunctionResultList;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
 use kiln_pages::report::ReportAction;
 use kiln_render::{
@@ -25,6 +26,7 @@ use crate::environment::is_attribution_disabled;
 use crate::error::render::RenderErrors;
 use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::flag_values::go_bool;
+use crate::functions::cache::KeptResults;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags, EvaluatorSetup};
 use crate::functions::lock::{LockFlags, LockUse};
 use crate::log_format::LogFormat;
@@ -42,6 +44,9 @@ use crate::report::results_dir::{
 use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder};
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
+use crate::unchanged::{
+    FinishedRender, KeptEvents, RenderNote, RenderNotes, RenderSettings, TracedFiles,
+};
 use crate::watch::{Round, Watch, watch};
 
 #[derive(Args, Debug)]
@@ -135,6 +140,31 @@ impl RenderArgs {
             (_, true) => ReportAction::DryRun,
             _ => ReportAction::Render,
         }
+    }
+
+    /// Where the result of the render is kept, if it only changes files of the package. Results and reports need the data of
+    /// every call, and a function with network may return something else each time.
+    fn kept_renders<'a>(
+        &self,
+        setup: &'a EvaluatorSetup,
+        destination: &Destination,
+    ) -> Option<&'a KeptResults> {
+        let is_in_place = matches!(destination, Destination::InPlace);
+        let is_plain = self.results_dir.is_empty()
+            && !self.reports.is_wanted()
+            && self.network() == Network::None;
+        setup.kept_renders().filter(|_| is_in_place && is_plain)
+    }
+
+    /// All flags and variables that can change the result.
+    fn fingerprint(&self, setup: &EvaluatorSetup, attribution: bool) -> String {
+        format!(
+            "{} {:?} {:?} {} {attribution}",
+            self.evaluators.fingerprint(),
+            setup.prefix(),
+            self.allow_exec,
+            self.no_status,
+        )
     }
 
     fn network(&self) -> Network {
@@ -299,21 +329,54 @@ fn render_once(
         evaluators: Some(setup),
     };
     let recorder = RunRecorder::new(&log, &reports);
+    let settings = RenderSettings {
+        root: &root_text,
+        working_directory: &working_directory,
+        flags: args.fingerprint(setup, options.attribution),
+    };
+    let notes = args.kept_renders(setup, destination);
+    let notes = notes.and_then(|kept| RenderNotes::new(kept.clone(), &settings, &files));
+    let earlier = notes.as_ref().and_then(|notes| {
+        let find = || notes.find(&files);
+        recorder.interruptible(find)
+    });
+    let traced = TracedFiles::new(&files);
+    let events = KeptEvents::new(&recorder);
+    let source: &dyn FileSource = match notes {
+        Some(_) => &traced,
+        None => &files,
+    };
     let failed = |error: &RenderError| errors.command_error(error);
     let end = RenderEnd {
         recorder: &recorder,
         failed: &failed,
         lock: lock.as_ref(),
+        files: &traced,
+        events: &events,
+        notes: notes.as_ref(),
+        earlier: earlier.as_ref(),
     };
     let mut finish = || {
-        let rendered = recorder.interruptible(|| render(&files, &options, &recorder));
-        let rendered = rendered.map_err(|error| failed(&error))?;
+        let is_lock_written = end.lock.is_some_and(|lock| lock.change().is_some());
+        let unchanged = earlier.as_ref();
+        let unchanged = unchanged.filter(|_| !is_lock_written && !end.is_verifying());
+        let rendered = match unchanged {
+            Some(note) => {
+                note.replay(&recorder);
+                None
+            }
+            None => {
+                let rendered = recorder.interruptible(|| render(source, &options, &events));
+                Some(rendered.map_err(|error| failed(&error))?)
+            }
+        };
         let until_rendered = log.elapsed();
-        let finished = match destination {
-            Destination::InPlace => {
+        let finished = match (destination, rendered) {
+            (_, None) => finish_unchanged(ui, args, root, &end),
+            (Destination::InPlace, Some(rendered)) => {
                 finish_in_place(ui, args, root, &files, rendered, written, &end)
             }
-            destination => package::check_read_at_once(ui, &files)
+            (destination, Some(rendered)) => package::check_read_at_once(ui, &files)
                 .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &end)),
         };
         if args.timings {
@@ -340,6 +403,32 @@ struct RenderEnd<'a> {
     recorder: &'a RunRecorder<'a>,
     failed: &'a ToCommandError<'a>,
     lock: Option<&'a LockUse>,
+    files: &'a TracedFiles<'a>,
+    events: &'a KeptEvents<'a>,
+    /// Where renders that change nothing are noted.
+    notes: Option<&'a RenderNotes>,
+    /// The note of an earlier render of the same files.
+    earlier: Option<&'a RenderNote>,
+}
+
+impl RenderEnd<'_> {
+    /// Whether to render although there is a note.
+    fn is_verifying(&self) -> bool {
+        self.notes.is_some_and(RenderNotes::is_verifying)
+    }
+
+    /// Notes a render, if it changes nothing.
+    fn note(&self, ui: &Ui, report: &RenderReport, changes: &[FileChange]) {
+        if let Some(notes) = self.notes {
+            let render = FinishedRender {
+                files: self.files,
+                report,
+                events: self.events,
+                is_fixpoint: changes.is_empty(),
+            };
+            notes.keep(ui, &render, self.earlier);
+        }
+    }
 }
 
 /// How many packages are rendered in parallel; kpt renders one at a time.
@@ -400,7 +489,7 @@ fn finish_in_place(
         true => output.without_status(),
         false => output,
     };
-    let planned = end.recorder.interruptible(|| output.plan(files));
+    let planned = end.recorder.interruptible(|| output.plan(end.files));
     let mut plan = planned.map_err(|error| not_saved(&report, &error.to_string()))?;
     if report.error.is_none() {
         // With the other files or not at all.
@@ -408,6 +497,9 @@ fn finish_in_place(
         plan.changes.extend(lock);
     }
     end.recorder.note_changes(files, &plan.changes);
+    if plan.has_resources {
+        end.note(ui, &report, &plan.changes);
+    }
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;
         return finish_preview(ui, args, files, &plan.changes, &report, end.failed);
@@ -427,15 +519,7 @@ fn finish_in_place(
     }
     let has_changes = !plan.changes.is_empty();
     if plan.has_resources && !args.quiet {
-        let message = summary(&report);
-        let record = Record {
-            event: "summary",
-            functions: Some(report.functions),
-            packages: Some(report.packages),
-            message: Some(&message),
-            ..Record::default()
-        };
-        ui.log(&record, &message);
+        print_summary(ui, &report);
     }
     if !args.quiet && (has_changes || report.error.is_none()) {
         changes::report(ui, &plan.changes, Made::Yes);
@@ -446,6 +530,30 @@ fn finish_in_place(
         report_results(ui, &path, "");
     }
     outcome(&report, end.failed)
+}
+
+/// The end of a render that an earlier one of the same files shows to change nothing.
+fn finish_unchanged(ui: &Ui, args: &RenderArgs, root: &Path, end: &RenderEnd<'_>) -> Result<()> {
+    let files = end.files.disk();
+    let report = RenderReport {
+        error: None,
+        results: FunctionResultList::new(),
+        functions: end.earlier.map_or(0, |note| note.functions),
+        packages: end.earlier.map_or(0, |note| note.packages),
+        emptied: Vec::new(),
+    };
+    if args.dry_run || args.check {
+        package::check_read_at_once(ui, files)?;
+        return finish_preview(ui, args, files, &[], &report, end.failed);
+    }
+    if let Err(error) = write(ui, root, Some(files), &[], ApplyOptions::default()) {
+        return Err(not_saved(&report, &format!("{error:#}")));
+    }
+    if !args.quiet {
+        print_summary(ui, &report);
+        changes::report(ui, &[], Made::Yes);
+    }
+    Ok(())
 }
 
 /// Whether the policy refused a function: then the package does not change, whichever functions ran before.
@@ -584,6 +692,18 @@ fn not_saved(report: &RenderReport, text: &str) -> anyhow::Error {
             anyhow!("failed to save resources: {text} (original render error: {error})")
         }
     }
+}
+
+fn print_summary(ui: &Ui, report: &RenderReport) {
+    let message = summary(report);
+    let record = Record {
+        event: "summary",
+        functions: Some(report.functions),
+        packages: Some(report.packages),
+        message: Some(&message),
+        ..Record::default()
+    };
+    ui.log(&record, &message);
 }
 
 fn summary(report: &RenderReport) -> String {
