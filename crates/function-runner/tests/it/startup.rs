@@ -200,10 +200,11 @@ fn a_port_that_is_taken_is_named() {
 
 #[test]
 fn the_version_is_printed() {
-    let files = RunnerFiles::new();
     let print = |arguments: &[&str]| {
-        let output = files.output(arguments);
-        assert_eq!(output.status.code(), Some(0));
+        let program = env!("CARGO_BIN_EXE_function-runner");
+        let output = std::process::Command::new(program).args(arguments).output();
+        let output = output.expect("a program");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert!(output.stderr.is_empty());
         String::from_utf8(output.stdout).expect("text")
     };

@@ -39,8 +39,12 @@ fn push(registry: &TestRegistry, name: &str, text: &str, format: ImageFormat) ->
     let module = wat::parse_str(text).expect("a module");
     let module = WasmModule::parse(module.into()).expect("a module");
     let images = WasmImages::new(WasmImageOptions::default(), None);
-    let pushed = images.push(&image, "fn.wasm", &module, format, &RunContext::default());
-    pushed.expect("an image");
+    // A client blocks, which a thread of the runtime of a test must not.
+    std::thread::scope(|scope| {
+        let push = || images.push(&image, "fn.wasm", &module, format, &RunContext::default());
+        let pushed = scope.spawn(push).join().expect("a thread");
+        pushed.expect("an image");
+    });
     image
 }
 

@@ -19,7 +19,10 @@ use kiln_package::available_threads;
 use kiln_policy::LoadedPolicy;
 use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
 use kiln_render::{Builtins, ExternalFunctions, Jobs, Log, Tags};
-use kiln_runtime::{CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, Limits, Network};
+use kiln_runtime::{
+    CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, FindError, Found, FunctionSpec,
+    Input, Limits, Network, Outcome, RunContext, RunError, Runner, Target,
+};
 use kiln_task::{RenderSettings, RepositoryConfig, RepositoryEvaluators, RunnerOptions};
 
 use crate::environment::is_attribution_disabled;
@@ -173,19 +176,48 @@ impl RepositoryEvaluators for RenderSetup {
             programs,
             table: None,
         });
+        let wasm = self.wasm.clone();
+        let wasm = wasm.filter(|_| remote.is_none() || self.prefers_modules);
+        let remote = remote.or_else(|| match wasm.is_some() {
+            true => Some(Arc::new(NoRunner) as Arc<dyn Evaluator>),
+            false => None,
+        });
         let evaluators = ChainOptions {
             own: vec![("builtin", Arc::new(Builtins))],
             exec,
             native: self.native.clone(),
-            wasm: self
-                .wasm
-                .clone()
-                .filter(|_| remote.is_none() || self.prefers_modules),
+            wasm,
             remote,
             policy: self.policy.clone(),
             ..ChainOptions::default()
         };
         Ok(Arc::new(evaluators.chain()))
+    }
+}
+
+/// Stands for a missing function runner after the images that may be modules: Porch's message about an image that nothing runs
+/// names the function, and not what a registry answered.
+struct NoRunner;
+
+struct NotFoundRunner {
+    function: FunctionSpec,
+}
+
+impl Evaluator for NoRunner {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        match &function.target {
+            Target::Image(_) => Ok(Found::blocking(NotFoundRunner {
+                function: function.clone(),
+            })),
+            Target::Program(_) | Target::Exec(_) => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+impl Runner for NotFoundRunner {
+    fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        let not_found = FindError::not_found(&self.function);
+        Err(RunError::NotFound(Box::new(not_found)))
     }
 }
 
