@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use kiln_evaluators::{
-    ChainOptions, ExecOptions, NativeForm, NativeOptions, WasmChainOptions, WasmImageOrder,
-    WasmPrograms,
+    ChainOptions, ExecOptions, NativeForm, NativeOptions, PolicyGuard, VerifierOptions,
+    WasmChainOptions, WasmImageOrder, WasmPrograms,
 };
 use kiln_exec::{ExecEvaluator, ImageTable, TableEvaluator, TableEvent};
 use kiln_policy::{LoadedPolicy, PolicyEvent};
@@ -56,7 +56,7 @@ pub(crate) fn prepare(
             native,
             wasm,
             image,
-            policy: policy(config)?,
+            policy: policy(config, environment)?,
             image_prefix: Some(config.default_image_prefix.clone()),
             ..ChainOptions::default()
         },
@@ -64,8 +64,8 @@ pub(crate) fn prepare(
     })
 }
 
-/// The policy, which is read again when its files have changed.
-fn policy(config: &RunnerConfig) -> Result<Option<Arc<LoadedPolicy>>> {
+/// The policy, which is read again when its files have changed, and the verifier of the signatures that it requires.
+fn policy(config: &RunnerConfig, environment: &Environment) -> Result<Option<Arc<PolicyGuard>>> {
     let loaded = LoadedPolicy::load(&config.policy, |event| match event {
         PolicyEvent::Warned(text) => tracing::warn!("{text}"),
         PolicyEvent::Replaced => tracing::info!("the policy has changed and was reloaded"),
@@ -73,9 +73,15 @@ fn policy(config: &RunnerConfig) -> Result<Option<Arc<LoadedPolicy>>> {
             "the policy has changed and is invalid, the old one stays in force: {reason}"
         ),
     });
-    Ok(loaded
-        .context("cannot use the policy of functions")?
-        .map(Arc::new))
+    let Some(loaded) = loaded.context("cannot use the policy of functions")? else {
+        return Ok(None);
+    };
+    let options = VerifierOptions {
+        store: config.image.store.clone(),
+        registry: registry::options(config, environment)?,
+        pull_policy: config.image.pull_policy,
+    };
+    Ok(Some(Arc::new(PolicyGuard::new(loaded, options))))
 }
 
 /// Native functions get and return the same text as the programs that they replace.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use kiln_go::quote;
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
-    Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, RunContext,
-    RunError, Runner, Target,
+    Deadline, Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Limits, Outcome,
+    RunContext, RunError, Runner, Target,
 };
 
 use crate::command::{CommandStyle, ContainerOptions, run_arguments};
@@ -190,6 +190,29 @@ impl EngineState {
         process::run(program, input.as_bytes(), &ctx)
     }
 
+    /// The image by the digest under which the engine pulled it; `None` if the engine does not know one, as for images that it
+    /// built itself.
+    fn identity(&self, engine: Engine, image: &str, ctx: &RunContext) -> Option<FunctionIdentity> {
+        let name = image.split('@').next().unwrap_or(image);
+        let last = name.rfind('/').map_or(0, |slash| slash + 1);
+        let tag = name.get(last..).and_then(|name| name.find(':'));
+        let repository = name.get(..tag.map_or(name.len(), |tag| last + tag))?;
+        if let Some((_, digest)) = image.split_once('@') {
+            return Some(FunctionIdentity::image(repository, digest));
+        }
+        let format = "{{range .RepoDigests}}{{println .}}{{end}}";
+        let arguments = ["image", "inspect", "--format", format, image];
+        let inspected = engine.call(self.search_path(), &arguments, ctx).ok()?;
+        let printed = String::from_utf8(inspected.stdout).ok()?;
+        let digests = printed
+            .lines()
+            .filter_map(|line| line.trim().split_once('@'));
+        // The name may be a short form of the engine's.
+        let mut own = digests.filter(|(name, _)| name.ends_with(repository));
+        let (_, digest) = own.next().filter(|_| inspected.exit_code == 0)?;
+        FunctionIdentity::reported(FunctionIdentity::image(repository, digest).as_str())
+    }
+
     /// Kills and removes a container whose client is gone. It may not exist, so errors do not matter.
     fn remove(&self, engine: Engine, name: &str) {
         for arguments in [&["kill", name][..], &["rm", "--force", name]] {
@@ -238,6 +261,9 @@ impl Runner for ContainerRunner {
         })?;
         let mut outcome = Outcome::from(finished);
         outcome.stderr = function_stderr(outcome.stderr);
+        if ctx.wants_identity {
+            outcome.identity = self.shared.identity(engine, self.function.name(), ctx);
+        }
         Ok(outcome)
     }
 }

@@ -25,6 +25,7 @@ mod cached;
 mod configured;
 mod pinned;
 mod policed;
+mod policy_guard;
 mod wasm_programs;
 
 use std::sync::Arc;
@@ -35,11 +36,11 @@ use configured::{ConfiguredNative, ConfiguredPrograms, PrefixedImages};
 use kiln_exec::{ExecEvaluator, TableEvaluator};
 use kiln_functions::registry::Registry;
 use kiln_functions::{Files, NativeEvaluator};
-use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, EvaluatorChain};
 use pinned::PinnedEvaluator;
 pub use pinned::by_digest;
 use policed::{PolicedEvaluator, way};
+pub use policy_guard::{PolicyGuard, VerifierOptions};
 use wasm_programs::ModulePrograms;
 pub use wasm_programs::{WasmChainOptions, WasmImageOrder, WasmPrograms};
 
@@ -77,7 +78,7 @@ pub struct ChainOptions {
     /// Answers that are kept, for evaluators whose functions can be reproducible.
     pub answers: Option<Arc<AnswerCache>>,
     /// Which functions may run, and how. Every evaluator is asked only for what it allows.
-    pub policy: Option<Arc<LoadedPolicy>>,
+    pub policy: Option<Arc<PolicyGuard>>,
 }
 
 /// Settings of the exec evaluator.
@@ -215,7 +216,7 @@ impl ChainOptions {
                         evaluator,
                         way,
                         prefix: short_names.clone(),
-                        policy: Arc::clone(policy),
+                        guard: Arc::clone(policy),
                     });
                 }
                 let pinned: Arc<dyn Evaluator> = Arc::new(PinnedEvaluator { evaluator, way });

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
-use kiln_oci::ImageReference;
+use kiln_oci::{Digest, ImageReference};
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
     Certainty, Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Network,
@@ -114,13 +114,16 @@ impl Runner for ImageRunner {
     }
 }
 
-/// The image by the digest of the manifest for this machine, which names all of its content.
-fn identity(name: &str, image: &StoredImage) -> FunctionIdentity {
+/// The image by the digest of its index, if the store knows it, and of the manifest for this machine, which names all of its
+/// content.
+fn identity(name: &str, image: &StoredImage, index: Option<&Digest>) -> FunctionIdentity {
     let repository = match name.parse::<ImageReference>() {
         Ok(reference) => format!("{}/{}", reference.registry(), reference.repository()),
         Err(_) => name.to_owned(),
     };
-    FunctionIdentity::image(&repository, &image.meta().manifest_digest.to_string())
+    let manifest = &image.meta().manifest_digest;
+    let index = index.unwrap_or(manifest);
+    FunctionIdentity::image_of_index(&repository, index.as_str(), manifest.as_str())
 }
 
 /// kpt drops the last line break of what an image prints to stderr.
@@ -140,7 +143,8 @@ impl ImageState {
         ctx: &RunContext,
     ) -> Result<(FinishedProcess, FunctionIdentity), RunError> {
         let image = self.image(function.name(), ctx)?;
-        let identity = identity(function.name(), &image);
+        let index = self.source.resolved_digest(function.name(), &self.options);
+        let identity = identity(function.name(), &image, index.as_ref());
         let prepared = prepare(image, function, arguments, &self.options);
         let prepared = prepared.map_err(|error| self.unavailable(error))?;
         let finished = match self.options.levels {

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Instant;
 
-use kiln_oci::{ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions};
+use kiln_oci::{
+    Digest, ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions,
+};
 use kiln_runtime::{RunContext, RunError};
 use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store, StoredImage};
 use tokio::runtime::Runtime;
@@ -52,6 +54,14 @@ impl ImageSource {
         let store = self.store(options)?;
         let found = store.find(&reference, &Platform::this_machine());
         found.map_err(ImageRunError::Store)
+    }
+
+    /// The digest that the name of an image in the store resolves to.
+    pub(crate) fn resolved_digest(&self, image: &str, options: &ImageOptions) -> Option<Digest> {
+        let reference = parse(image).ok()?;
+        let store = self.store(options).ok()?;
+        let resolved = store.resolved_digest(&reference, &Platform::this_machine());
+        resolved.ok().flatten()
     }
 
     /// Pulls the image, as the policy says. Ends with the caller's deadline, or when the caller cancels.

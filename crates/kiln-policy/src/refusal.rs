@@ -47,6 +47,15 @@ pub enum RefusalReason {
     Network {
         rule: String,
     },
+    /// A signature is required, and none was verified.
+    Signature {
+        rule: String,
+        problem: String,
+    },
+    /// A signature is required, and a program runs in place of the image.
+    Program {
+        rule: String,
+    },
     /// Programs are denied.
     Exec,
     /// Scripts are denied.
@@ -77,6 +86,14 @@ impl fmt::Display for RefusalReason {
             RefusalReason::Network { rule } => {
                 write!(f, "rule {} denies the network", quote(rule))
             }
+            RefusalReason::Signature { rule, problem } => {
+                write!(f, "rule {} requires a signature: {problem}", quote(rule))
+            }
+            RefusalReason::Program { rule } => write!(
+                f,
+                "rule {} requires a signature, and a program in place of the image has none",
+                quote(rule)
+            ),
             RefusalReason::Exec => f.write_str("programs are denied"),
             RefusalReason::Starlark => f.write_str("Starlark scripts are denied"),
             RefusalReason::Reference(error) => write!(f, "{error}"),
@@ -102,6 +119,14 @@ impl PolicyRefusal {
             }
             RefusalReason::Network { .. } => {
                 "run the function without --network, or allow the network in the rule".to_owned()
+            }
+            RefusalReason::Signature { .. } => {
+                "sign the image with `cosign sign --key KEY IMAGE@DIGEST`; \
+                 `kiln image verify IMAGE --key FILE` checks its signatures"
+                    .to_owned()
+            }
+            RefusalReason::Program { .. } => {
+                format!("run the image itself, or remove `signature` from the rule in {file}")
             }
             RefusalReason::Exec => format!("use an image, or set `exec: allow` in {file}"),
             RefusalReason::Starlark => {

@@ -44,6 +44,14 @@ impl RunWay {
         }
     }
 
+    /// Whether the content of the image itself runs, so that its signatures count. A built-in function is part of kiln.
+    pub fn runs_image(self) -> bool {
+        match self {
+            RunWay::Native | RunWay::Exec => false,
+            RunWay::Wasm | RunWay::Remote | RunWay::Image | RunWay::Engine | RunWay::Pod => true,
+        }
+    }
+
     pub(crate) fn parse(name: &str) -> Option<RunWay> {
         RunWay::ALL.into_iter().find(|way| way.name() == name)
     }

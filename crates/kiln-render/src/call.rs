@@ -11,7 +11,7 @@ use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, PeerProblem, RunError};
 use kiln_yaml::{Document, NodeRef};
 
-use crate::call_record::{CallRecord, TouchedResources, touched};
+use crate::call_record::{CallRecord, TouchedResources, secrets, touched};
 use crate::error::{Exit, Failure, Unavailability};
 use crate::function::ReadyFunction;
 use crate::log::{Event, StepNumber};
@@ -94,7 +94,7 @@ impl FunctionCall<'_> {
         let directory = package.unwrap_or_default();
         let record = Box::new(CallRecord {
             is_cached,
-            ..self.record(started, done.as_deref().unwrap_or_default(), inputs)
+            ..self.record(started, done.as_deref().ok(), inputs)
         });
         match done {
             Ok(returned) => {
@@ -124,7 +124,14 @@ impl FunctionCall<'_> {
         }
     }
 
-    fn record(&self, started: Instant, returned: &[Returned], inputs: &[Resource]) -> CallRecord {
+    /// `returned` is `None` after a failure, which touches nothing.
+    fn record(
+        &self,
+        started: Instant,
+        returned: Option<&[Returned]>,
+        inputs: &[Resource],
+    ) -> CallRecord {
+        let all = returned.unwrap_or_default();
         CallRecord {
             package: self.package.map(|package| package.name.clone()),
             kind: match self.is_validator {
@@ -133,11 +140,17 @@ impl FunctionCall<'_> {
             },
             started,
             resources_in: inputs.len(),
-            resources_out: returned.len(),
+            resources_out: all.len(),
             is_cached: false,
-            touched: match self.options.touched {
-                TouchedResources::Record if !self.is_validator => touched(returned, inputs),
+            touched: match (self.options.touched, returned) {
+                (TouchedResources::Record, Some(returned)) if !self.is_validator => {
+                    touched(returned, inputs)
+                }
                 _ => Vec::new(),
+            },
+            secrets: match self.options.touched {
+                TouchedResources::Record => secrets(all, inputs, self.config.document(inputs)),
+                TouchedResources::Ignore => Vec::new(),
             },
         }
     }

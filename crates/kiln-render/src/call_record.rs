@@ -6,6 +6,7 @@ use std::time::Instant;
 use kiln_krm::annotations::PACKAGE_PATH;
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::{Resource, ResourceId, paths};
+use kiln_yaml::Document;
 
 use crate::restore::Returned;
 
@@ -30,6 +31,8 @@ pub struct CallRecord {
     pub is_cached: bool,
     /// The resources that the function added, changed or removed, if the options ask for them.
     pub touched: Vec<TouchedResource>,
+    /// The Secrets that the function got or made, if the options ask for touched resources: reports must not show their values.
+    pub secrets: Vec<Document>,
 }
 
 /// A resource as a function returned it, or as it was removed.
@@ -58,6 +61,24 @@ pub(crate) fn touched(returned: &[Returned], inputs: &[Resource]) -> Vec<Touched
     let removed = inputs.iter().filter(|input| !known.contains(&key(input)));
     touched.extend(removed.map(of));
     touched
+}
+
+/// The Secrets among the input, the output and the configuration.
+pub(crate) fn secrets(
+    returned: &[Returned],
+    inputs: &[Resource],
+    config: Option<&Document>,
+) -> Vec<Document> {
+    let new = returned.iter().filter_map(|item| match item {
+        Returned::Kept(_) => None,
+        Returned::New(resource) => Some(resource.document()),
+    });
+    let documents = inputs.iter().map(Resource::document).chain(new);
+    let is_secret = |document: &&Document| {
+        let kind = document.root().get("kind");
+        kind.is_some_and(|kind| kind.has_value("Secret"))
+    };
+    documents.chain(config).filter(is_secret).cloned().collect()
 }
 
 /// What identifies a resource between two functions, which may move it to another namespace.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Maximum length of the identity that a peer reports, in bytes.
 const MAX_REPORTED: usize = 1024;
 
-/// The identity of a function: `native:set-labels@v0.2.0#1`, `image:example.org/fn@sha256:…`, `wasm:sha256:…` or
+/// The identity of a function: `native:set-labels@v0.2.0#1`, `image:example.org/fn@sha256:…`, `wasm:sha256:…#wasi1` or
 /// `exec:sha256:…`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FunctionIdentity(Arc<str>);
@@ -25,9 +25,17 @@ impl FunctionIdentity {
         FunctionIdentity::new(&format!("image:{repository}@{digest}"))
     }
 
-    /// A WebAssembly module by its SHA-256 digest, in hexadecimal digits.
-    pub fn wasm(hex: &str) -> FunctionIdentity {
-        FunctionIdentity::new(&format!("wasm:sha256:{hex}"))
+    /// An image for one platform: the digest of its index, and that of the manifest that the index has for the platform.
+    pub fn image_of_index(repository: &str, index: &str, manifest: &str) -> FunctionIdentity {
+        match index == manifest {
+            true => FunctionIdentity::image(repository, manifest),
+            false => FunctionIdentity::new(&format!("image:{repository}@{index}#{manifest}")),
+        }
+    }
+
+    /// A WebAssembly module by its SHA-256 digest, in hexadecimal digits, and the interface by which it is called.
+    pub fn wasm(hex: &str, interface: &str) -> FunctionIdentity {
+        FunctionIdentity::new(&format!("wasm:sha256:{hex}#{interface}"))
     }
 
     /// A program by the SHA-256 digest of its file, in hexadecimal digits. What the program loads is not part of it.

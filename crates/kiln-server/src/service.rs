@@ -85,13 +85,24 @@ impl Service {
         let answer = answer.and_then(|answer| fit_answer(&call.image, answer, &arrival));
         let identity = call.identity.clone();
         call.end(&answer);
-        answer.map(|answer| {
-            let mut response = Response::new(answer);
-            if let Some(identity) = identity.and_then(|text| text.as_str().parse().ok()) {
-                response.metadata_mut().insert(IDENTITY_METADATA, identity);
+        let identity = identity.and_then(|text| text.as_str().parse().ok());
+        let add = |metadata: &mut MetadataMap| {
+            if let Some(identity) = identity {
+                metadata.insert(IDENTITY_METADATA, identity);
             }
-            response
-        })
+        };
+        match answer {
+            Ok(answer) => {
+                let mut response = Response::new(answer);
+                add(response.metadata_mut());
+                Ok(response)
+            }
+            // What failed matters even more.
+            Err(mut status) => {
+                add(status.metadata_mut());
+                Err(status)
+            }
+        }
     }
 
     /// Has one evaluator after the other run the function until the chain says that the search is over.

@@ -53,6 +53,7 @@ impl Store {
         self.remove_free_locks()?;
         let mut collected = Collected::default();
         self.remove_old_rules(limits)?;
+        self.remove_verdicts(limits.age)?;
         self.remove_images(limits, &mut collected)?;
         // Without this lock another process may be about to use a blob.
         let path = self.lock_path();

@@ -39,6 +39,21 @@ impl Store {
         Ok(chain.and_then(|chain| chain.into_iter().next()))
     }
 
+    /// The digest that a reference resolves to, of an index or an image; `None` if the store does not know it.
+    pub fn resolved_digest(
+        &self,
+        reference: &ImageReference,
+        platform: &Platform,
+    ) -> Result<Option<Digest>, StoreError> {
+        match reference.digest() {
+            Some(digest) => Ok(Some(digest.clone())),
+            None => {
+                let resolved = self.resolved(reference, platform)?;
+                Ok(resolved.map(|resolved| resolved.digest))
+            }
+        }
+    }
+
     /// The manifest for a platform that a digest names: its own, or one of the index that it belongs to.
     pub(crate) fn manifest_for(
         &self,

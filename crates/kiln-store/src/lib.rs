@@ -63,8 +63,9 @@ pub use program::{ExecutableFormat, ImageProgram, find_program};
 pub use pull::{PullError, PullEvent, PullOrigin, PullProgress, PullRequest, PulledImage};
 pub use results::{KeyHasher, OpenResultsError, ResultCache, ResultKey, ResultKind, ResultLimits};
 pub use signatures::{
-    KeyFileError, RejectedSignature, RepositoryCheck, SignatureError, SignatureRequest,
-    SignatureSource, VerifiedImage, pull_signatures, read_public_key, verify_signatures,
+    KeyFileError, RejectedSignature, RepositoryCheck, RequiredSignatures, SignatureError,
+    SignatureRequest, SignatureSource, VerifiedImage, pull_signatures, read_public_key,
+    verify_required, verify_signatures,
 };
 pub use store::{Durability, OpenStoreError, Store, StoreOptions};
 pub use unpack::{UnpackError, UnpackLimits, UnpackProblem, Unpacker};

@@ -65,11 +65,12 @@ pub enum OpenStoreError {
 }
 
 /// The directories in a store.
-const DIRECTORIES: [&str; 7] = [
+const DIRECTORIES: [&str; 8] = [
     "blobs",
     "roots",
     "refs",
     "signatures",
+    "verdicts",
     "locks",
     "partial",
     "tmp",
@@ -150,6 +151,10 @@ impl Store {
 
     pub(crate) fn signatures_path(&self) -> PathBuf {
         self.directory().join("signatures")
+    }
+
+    pub(crate) fn verdicts_path(&self) -> PathBuf {
+        self.directory().join("verdicts")
     }
 
     pub(crate) fn blobs_path(&self) -> PathBuf {

@@ -179,7 +179,8 @@ impl LoadedState {
         let listener = self.options.on_step.as_ref();
         let interface = loaded.module.interface;
         let outcome = run(&*code, interface, settings, input.wire(), ctx, listener)?;
-        let identity = FunctionIdentity::wasm(&loaded.module.digest.to_string());
+        let module = &loaded.module;
+        let identity = FunctionIdentity::wasm(&module.digest.to_string(), module.interface.name());
         Ok(Outcome {
             identity: Some(identity),
             ..outcome

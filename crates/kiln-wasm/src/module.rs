@@ -45,6 +45,16 @@ pub enum WasmInterface {
     GoJs,
 }
 
+impl WasmInterface {
+    /// The name in identities.
+    pub fn name(self) -> &'static str {
+        match self {
+            WasmInterface::Wasi1 => "wasi1",
+            WasmInterface::GoJs => "gojs",
+        }
+    }
+}
+
 /// A function that modules can import.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WasmImport {

@@ -73,6 +73,8 @@ const SIBLINGS: &[(&str, &str)] = &[
     // Rules are for images, and decide about functions.
     ("kiln-policy", "kiln-oci"),
     ("kiln-policy", "kiln-runtime"),
+    // Rules name keys, which the store reads and verifies with.
+    ("kiln-policy", "kiln-store"),
     // One place builds the TLS configurations of clients.
     ("kiln-oci", "kiln-tls"),
     ("kiln-task", "kiln-render"),

@@ -11,6 +11,7 @@ mod load;
 mod peers;
 mod pods;
 mod policy;
+mod policy_signatures;
 mod program;
 #[expect(dead_code, reason = "the tests of the store use the rest")]
 #[path = "../../../kiln-store/tests/it/registry.rs"]

@@ -73,7 +73,7 @@ impl FunctionConfigs for TwoImages {
     }
 }
 
-async fn start() -> anyhow::Result<StartedPods> {
+pub(crate) async fn start() -> anyhow::Result<StartedPods> {
     Ok(StartedPods {
         evaluator: Arc::new(Echo),
         function_configs: Arc::new(TwoImages),
@@ -94,7 +94,7 @@ pub(crate) fn unobserved() -> CallObservers {
     }
 }
 
-fn config(files: &RunnerFiles, flags: &[&str]) -> (RunnerConfig, Environment) {
+pub(crate) fn config(files: &RunnerFiles, flags: &[&str]) -> (RunnerConfig, Environment) {
     let environment = Environment {
         variables: vec![
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
@@ -116,7 +116,7 @@ fn config(files: &RunnerFiles, flags: &[&str]) -> (RunnerConfig, Environment) {
     (config.expect("flags"), environment)
 }
 
-async fn call(address: &str, image: &str) -> Result<EvaluateFunctionResponse, Status> {
+pub(crate) async fn call(address: &str, image: &str) -> Result<EvaluateFunctionResponse, Status> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
     let mut client = FunctionEvaluatorClient::new(endpoint.connect_lazy());
     let request = EvaluateFunctionRequest {

@@ -1,18 +1,23 @@
-//! Evaluators under a policy: whether a function may run in this way, and within which limits.
+//! Evaluators under a policy: whether a function may run in this way, within which limits, and whether its image is signed.
 //!
 //! Every evaluator of a chain but the program's own is wrapped in a [`PolicedEvaluator`], so that no function runs unchecked.
+
+mod verified;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use kiln_krm::image::with_prefix;
-use kiln_policy::{LoadedPolicy, PolicyMax, RunWay, canonical_image};
+use kiln_policy::{PolicyMax, RunWay, canonical_image};
 use kiln_runtime::{
     AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome,
     ReproducibleCall, RunContext, RunError, RunFuture, Runner, Target,
 };
 
+use verified::VerifiedRunner;
+
+use crate::policy_guard::{PolicyGuard, Verification};
 use crate::{CONTAINER, EXEC, IMAGE, NATIVE, POD, REMOTE, WASM};
 
 /// An evaluator that runs what a policy allows in its way.
@@ -21,7 +26,7 @@ pub(crate) struct PolicedEvaluator {
     pub(crate) way: RunWay,
     /// The prefix of short image names, if callers send them.
     pub(crate) prefix: Option<String>,
-    pub(crate) policy: Arc<LoadedPolicy>,
+    pub(crate) guard: Arc<PolicyGuard>,
 }
 
 /// The way to run functions that an evaluator of the chain stands for; `None` for an evaluator of one program only.
@@ -49,8 +54,13 @@ impl Evaluator for PolicedEvaluator {
             Found::Blocking(runner) => runner.worker_image(),
             Found::Async(_) => None,
         };
-        let permission = self.policy.decide(&full, self.way, builtin);
-        let max = permission.map_err(FindError::denied)?.max;
+        let permission = self.guard.policy().decide(&full, self.way, builtin);
+        let permission = permission.map_err(FindError::denied)?;
+        let found = match self.guard.verification(&full, self.way, &permission) {
+            None => found,
+            Some(verification) => self.verified(found, verification),
+        };
+        let max = permission.max;
         Ok(match (max == PolicyMax::default(), found) {
             (true, found) => found,
             (false, Found::Blocking(runner)) => Found::blocking(LimitedRunner { runner, max }),
@@ -60,6 +70,22 @@ impl Evaluator for PolicedEvaluator {
 }
 
 impl PolicedEvaluator {
+    fn verified(&self, found: Found, verification: Verification) -> Found {
+        let evaluator = Arc::clone(&self.evaluator);
+        match found {
+            Found::Blocking(found) => Found::blocking(VerifiedRunner {
+                found,
+                evaluator,
+                verification,
+            }),
+            Found::Async(found) => Found::Async(Arc::new(VerifiedRunner {
+                found,
+                evaluator,
+                verification,
+            })),
+        }
+    }
+
     fn full_name(&self, function: &FunctionSpec) -> FunctionSpec {
         match (&function.target, &self.prefix) {
             (Target::Image(image), Some(prefix)) => FunctionSpec {

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 
 use kiln_exec::ExecEvaluator;
 use kiln_krm::Dialect;
-use kiln_policy::{PolicyPaths, PolicyRefusal};
+use kiln_oci::{PullPolicy, RegistryOptions};
+use kiln_policy::{LoadedPolicy, PolicyPaths, PolicyRefusal};
 use kiln_runtime::{EvaluatorChain, Network, Output};
 
 use super::*;
-use crate::{ChainOptions, ExecOptions, NativeOptions};
+use crate::{ChainOptions, ExecOptions, NativeOptions, VerifierOptions};
 
 /// Finds every image, and keeps the name and the context of the last call.
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl Runner for Recording {
     }
 }
 
-fn policy(directory: &Path, text: &str) -> Arc<LoadedPolicy> {
+fn policy(directory: &Path, text: &str) -> Arc<PolicyGuard> {
     let file = directory.join("policy.yaml");
     std::fs::write(&file, text).unwrap();
     let paths = PolicyPaths {
@@ -53,10 +54,16 @@ fn policy(directory: &Path, text: &str) -> Arc<LoadedPolicy> {
         given: None,
         user: None,
     };
-    Arc::new(LoadedPolicy::load(&paths, |_| {}).unwrap().unwrap())
+    let policy = LoadedPolicy::load(&paths, |_| {}).unwrap().unwrap();
+    let options = VerifierOptions {
+        store: None,
+        registry: RegistryOptions::default(),
+        pull_policy: PullPolicy::Never,
+    };
+    Arc::new(PolicyGuard::new(policy, options))
 }
 
-fn options(policy: Arc<LoadedPolicy>, engine: &Arc<Recorder>) -> ChainOptions {
+fn options(policy: Arc<PolicyGuard>, engine: &Arc<Recorder>) -> ChainOptions {
     let evaluator =
         || -> Option<Arc<dyn Evaluator>> { Some(Arc::new(Recording(Arc::clone(engine)))) };
     ChainOptions {

@@ -1,7 +1,8 @@
 //! A changed output needs a new behaviour number: identities, lock files and caches rely on it.
 //!
 //! `behaviour.txt` has a line for each version of each function: its identity and a hash of its outputs for all recorded
-//! inputs of the function, whichever version they were recorded with, and for a plain input that every function gets.
+//! inputs of the function, whichever version they were recorded with, and for a plain input that every function gets. Functions
+//! whose originals were not recorded have inputs of their own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ use std::path::Path;
 use kiln_functions::registry::{FunctionInfo, Registry};
 use sha2::{Digest as _, Sha256};
 
+use crate::behaviour_inputs::INPUTS;
 use crate::recorded::{read, run};
 
 const CORPORA: [&str; 9] = [
@@ -110,7 +112,23 @@ fn inputs() -> BTreeMap<String, Vec<String>> {
             .or_default()
             .push(recorded.input);
     }
+    for (name, input) in INPUTS {
+        let own = inputs.entry((*name).to_owned()).or_default();
+        own.push((*input).to_owned());
+    }
     inputs
+}
+
+/// A function that only gets the plain input may change unnoticed.
+#[test]
+fn every_listed_function_has_inputs_of_its_own() {
+    let inputs = inputs();
+    let without: Vec<&str> = Registry::builtin()
+        .functions()
+        .filter(|info| !names(info).any(|name| inputs.contains_key(name)))
+        .map(|info| info.name)
+        .collect();
+    assert_eq!(without, [] as [&str; 0]);
 }
 
 fn names(info: &FunctionInfo) -> impl Iterator<Item = &str> {

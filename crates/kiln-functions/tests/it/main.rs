@@ -1,6 +1,7 @@
 //! Native functions as their users see them.
 
 mod behaviour;
+mod behaviour_inputs;
 mod bounds;
 mod evaluator;
 mod properties;

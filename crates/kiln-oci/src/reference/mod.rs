@@ -80,6 +80,14 @@ impl ImageReference {
         }
     }
 
+    /// The same repository with this digest, and with the tag for people.
+    pub fn pinned_to(&self, digest: Digest) -> ImageReference {
+        ImageReference {
+            digest: Some(digest),
+            ..self.clone()
+        }
+    }
+
     /// The same repository with a tag and without a digest. `None` if it is not a valid tag.
     pub(crate) fn with_tag(&self, tag: &str) -> Option<ImageReference> {
         is_tag(tag).then(|| ImageReference {

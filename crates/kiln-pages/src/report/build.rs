@@ -6,6 +6,7 @@ use kiln_krm::ResourceId;
 use kiln_krm::results::{FunctionResult, ResultItem, Severity};
 use similar::{ChangeTag, TextDiff};
 
+use super::command_words::mask_arguments;
 use super::lines::find_line;
 use super::model::{
     FileReport, LineCounts, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
@@ -13,7 +14,8 @@ use super::model::{
     resource_title,
 };
 use super::review::add_notes;
-use super::secrets::{SecretValues, mask_versions};
+use super::secrets::{SecretMask, SecretValues, mask_versions};
+use super::text::cut;
 use super::visible::visible;
 
 /// All diffs together; the page has to open in a browser.
@@ -38,6 +40,8 @@ pub struct ReportInput<'a> {
     pub steps: Vec<StepInput>,
     pub phases: Vec<PhaseTime>,
     pub files: Vec<ChangedFile>,
+    /// The values of all Secrets that the command read or made.
+    pub secrets: SecretValues,
     /// The content of a file of the package that did not change.
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
@@ -75,17 +79,21 @@ pub struct ChangedFile {
 
 /// Builds the model. Values of Secrets do not reach it.
 pub fn build(input: ReportInput<'_>) -> ReportModel {
-    let mut secrets = SecretValues::default();
+    let mut secrets = input.secrets;
     for file in &input.files {
         for text in [&file.before, &file.after].into_iter().flatten() {
-            secrets.add(text);
+            secrets.add_file(text);
         }
     }
+    let secrets = secrets.into_mask();
     let mut model = ReportModel {
         version: MODEL_VERSION,
         tool: input.tool,
         platform: input.platform,
-        command: input.command,
+        command: mask_arguments(&input.command)
+            .iter()
+            .map(|word| secrets.mask(word))
+            .collect(),
         action: input.action,
         package: input.package,
         directory: input.directory,
@@ -102,7 +110,11 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     };
     model.problems = input.problems;
     for problem in &mut model.problems {
-        problem.message = secrets.mask(&problem.message);
+        secrets.mask_in_place(&mut problem.message);
+        problem
+            .hint
+            .iter_mut()
+            .for_each(|hint| secrets.mask_in_place(hint));
     }
     let texts = FileTexts {
         files: &input.files,
@@ -116,7 +128,7 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     }
     let severity_rank = |problem: &ReportProblem| usize::from(problem.severity != "error");
     model.problems.sort_by_key(severity_rank);
-    add_files(&mut model, &input.files);
+    add_files(&mut model, &input.files, &secrets);
     model.resources = resources.finish(&input.files);
     visible(model)
 }
@@ -144,7 +156,7 @@ fn step_report(
     step: StepInput,
     index: usize,
     texts: &FileTexts<'_>,
-    secrets: &SecretValues,
+    secrets: &SecretMask,
     resources: &mut ResourceTable,
 ) -> StepReport {
     let touched = step.touched.into_iter();
@@ -153,9 +165,9 @@ fn step_report(
     cut(&mut stderr, MOST_STDERR_BYTES);
     StepReport {
         package: step.package,
-        function: step.function,
+        function: secrets.mask(&step.function),
         kind: step.kind,
-        identity: step.identity,
+        identity: step.identity.map(|identity| secrets.mask(&identity)),
         status: step.status,
         start_us: step.start_us,
         duration_us: step.duration_us,
@@ -170,7 +182,7 @@ fn step_report(
     }
 }
 
-fn result_report(item: &ResultItem, texts: &FileTexts<'_>, secrets: &SecretValues) -> ResultReport {
+fn result_report(item: &ResultItem, texts: &FileTexts<'_>, secrets: &SecretMask) -> ResultReport {
     let severity = match item.known_severity() {
         Some(Severity::Error) => "error",
         Some(Severity::Warning) => "warning",
@@ -234,7 +246,7 @@ fn reported_problem(item: &ResultReport, index: usize) -> ReportProblem {
     }
 }
 
-fn add_files(model: &mut ReportModel, files: &[ChangedFile]) {
+fn add_files(model: &mut ReportModel, files: &[ChangedFile], secrets: &SecretMask) {
     let mut budget = MOST_DIFF_BYTES;
     let (mut masked, mut left_out) = (0, 0);
     for file in files {
@@ -245,7 +257,8 @@ fn add_files(model: &mut ReportModel, files: &[ChangedFile]) {
         add_notes(&file.path, &before, &after, &mut model.review);
         let (before, after, has_secrets) = mask_versions(&before, &after);
         masked += usize::from(has_secrets);
-        let (mut diff, lines) = unified(&before, &after);
+        let (diff, lines) = unified(&before, &after);
+        let mut diff = secrets.mask(&diff);
         if diff.len() > budget {
             diff.clear();
             left_out += 1;
@@ -257,6 +270,10 @@ fn add_files(model: &mut ReportModel, files: &[ChangedFile]) {
             lines,
             diff,
         });
+    }
+    for note in &mut model.review {
+        secrets.mask_in_place(&mut note.before);
+        secrets.mask_in_place(&mut note.after);
     }
     if masked > 0 {
         let note = format!("{masked} file(s) contain Secrets; their values are not shown.");
@@ -290,15 +307,6 @@ fn unified(before: &str, after: &str) -> (String, LineCounts) {
         }
     }
     (diff.unified_diff().context_radius(3).to_string(), lines)
-}
-
-/// Cuts a text at the end of a character.
-fn cut(text: &mut String, most: usize) {
-    if text.len() > most {
-        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or_default());
-        text.push_str("\n(cut)");
-    }
 }
 
 /// The resources of a report, each once. A function may change the namespace of a resource, which remains the same resource.

@@ -43,6 +43,7 @@ pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> Stri
 pub(super) fn in_directory(directory: &str, file: &str) -> String {
     match directory.trim_end_matches('/') {
         "" | "." => file.to_owned(),
+        _ if file.starts_with('/') => file.to_owned(),
         directory => format!("{}/{file}", directory.trim_start_matches("./")),
     }
 }

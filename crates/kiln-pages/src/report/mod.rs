@@ -1,6 +1,7 @@
 //! The report of one run of functions on a package.
 
 mod build;
+mod command_words;
 mod format;
 mod github;
 mod html;
@@ -11,6 +12,7 @@ mod model;
 mod review;
 mod sarif;
 mod secrets;
+mod text;
 mod trace_events;
 mod visible;
 
@@ -24,3 +26,4 @@ pub use model::{
     ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind, StepReport, StepStatus,
     Verdict,
 };
+pub use secrets::SecretValues;

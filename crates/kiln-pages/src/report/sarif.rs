@@ -76,10 +76,13 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
     result
 }
 
-/// The path of a file of the package as a relative URI.
+/// The path of a file of the package as a URI, relative unless the user named the package by an absolute path.
 fn uri(directory: &str, file: &str) -> String {
     let path = in_directory(directory, file);
     let mut uri = String::with_capacity(path.len());
+    if path.starts_with('/') {
+        uri.push_str("file://");
+    }
     for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {

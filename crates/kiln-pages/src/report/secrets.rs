@@ -1,11 +1,12 @@
 //! Keeps the values of Secrets out of reports.
 //!
-//! Diffs show the size of a value and whether it changed. Everything that functions print or report is searched for the values
-//! themselves, as they are in the file and decoded.
+//! Diffs show the size of a value and whether it changed. Every other text is searched for the values themselves, as they are in
+//! the file and decoded. A command collects them from all files and from the input and output of every function.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kiln_yaml::{Document, NodeRef, parse_until_error};
@@ -13,23 +14,70 @@ use kiln_yaml::{Document, NodeRef, parse_until_error};
 /// Shorter values occur in other words, so replacing them would make texts unreadable without hiding anything.
 const SHORTEST_VALUE: usize = 4;
 
-/// The values of all Secrets of a package.
+/// What texts show in place of a value.
+pub(super) const MASKED: &str = "(secret)";
+
+/// The values of all Secrets that a command read or made.
 #[derive(Default)]
-pub(super) struct SecretValues {
+pub struct SecretValues {
     values: BTreeSet<String>,
 }
 
 impl SecretValues {
     /// Adds the values in a file.
-    pub(super) fn add(&mut self, text: &[u8]) {
-        let (documents, _) = parse_until_error(text);
-        for document in documents.iter().filter(|document| is_secret(document)) {
-            for (_, value) in secret_entries(document) {
-                self.add_value(value.value());
-                if let Some(decoded) = decode_base64(value.value()) {
-                    self.add_value(&decoded);
-                }
+    pub fn add_file(&mut self, text: &[u8]) {
+        let is_utf16 = text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff]);
+        let lossy = String::from_utf8_lossy(text);
+        if !is_utf16 && !lossy.contains("Secret") {
+            return;
+        }
+        let (documents, error) = parse_until_error(text);
+        for document in &documents {
+            self.add_document(document);
+        }
+        if error.is_some() {
+            self.add_unreadable(&lossy);
+        }
+    }
+
+    /// Adds the values in a document: a Secret, or a list that may contain Secrets.
+    pub fn add_document(&mut self, document: &Document) {
+        self.add_node(document.root());
+        let items = document.root().get("items");
+        for item in items.into_iter().flat_map(NodeRef::items) {
+            self.add_node(item);
+        }
+    }
+
+    fn add_node(&mut self, node: NodeRef<'_>) {
+        if !is_secret(node) {
+            return;
+        }
+        for (_, value) in secret_entries(node) {
+            self.add_text(value.value());
+        }
+    }
+
+    /// Adds what follows the keys of a file that cannot be parsed: the message about it may show any of its lines.
+    fn add_unreadable(&mut self, text: &str) {
+        let mut is_inside = false;
+        for line in text.lines() {
+            if !line.starts_with([' ', '\t', '-', '#']) {
+                is_inside = ["data:", "stringData:"]
+                    .iter()
+                    .any(|key| line.starts_with(key));
             }
+            if is_inside {
+                let value = line.split_once(": ").map_or(line, |(_, value)| value);
+                self.add_text(value.trim().trim_matches(['"', '\'']));
+            }
+        }
+    }
+
+    fn add_text(&mut self, value: &str) {
+        self.add_value(value);
+        if let Some(decoded) = decode_base64(value) {
+            self.add_value(&decoded);
         }
     }
 
@@ -41,18 +89,48 @@ impl SecretValues {
         }
     }
 
+    /// What replaces the values.
+    pub(super) fn into_mask(self) -> SecretMask {
+        if self.values.is_empty() {
+            return SecretMask(Mask::Nothing);
+        }
+        // A short value may be a part of a long one.
+        let values = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&self.values);
+        SecretMask(values.map_or(Mask::Everything, Mask::Values))
+    }
+}
+
+/// Replaces the values of Secrets in texts.
+pub(super) struct SecretMask(Mask);
+
+enum Mask {
+    Nothing,
+    Values(AhoCorasick),
+    /// There are too many values to search for.
+    Everything,
+}
+
+impl SecretMask {
     /// The text without the values.
     pub(super) fn mask(&self, text: &str) -> String {
-        // Longer values first: a short one may be a part of a long one.
-        let mut values: Vec<&String> = self.values.iter().collect();
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let mut text = text.to_owned();
-        for value in values {
-            if text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), "(secret)");
+        match &self.0 {
+            Mask::Nothing => text.to_owned(),
+            Mask::Values(values) => {
+                let mut masked = String::with_capacity(text.len());
+                values.replace_all_with(text, &mut masked, |_, _, masked| {
+                    masked.push_str(MASKED);
+                    true
+                });
+                masked
             }
+            Mask::Everything => MASKED.to_owned(),
         }
-        text
+    }
+
+    pub(super) fn mask_in_place(&self, text: &mut String) {
+        *text = self.mask(text);
     }
 }
 
@@ -67,7 +145,8 @@ pub(super) fn mask_versions(before: &str, after: &str) -> (String, String, bool)
             false => ", changed",
         }
     });
-    let has_secrets = old.iter().chain(&new).any(is_secret);
+    let mut documents = old.iter().chain(&new);
+    let has_secrets = documents.any(|document| is_secret(document.root()));
     (old_text, new_text, has_secrets)
 }
 
@@ -75,24 +154,24 @@ fn parse(text: &str) -> Vec<Document> {
     parse_until_error(text.as_bytes()).0
 }
 
-fn is_secret(document: &Document) -> bool {
-    let kind = document.root().get("kind");
+fn is_secret(node: NodeRef<'_>) -> bool {
+    let kind = node.get("kind");
     kind.is_some_and(|kind| kind.has_value("Secret"))
 }
 
 /// The keys and values of a Secret's `data` and `stringData`.
-fn secret_entries(document: &Document) -> impl Iterator<Item = (NodeRef<'_>, NodeRef<'_>)> {
+fn secret_entries(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, NodeRef<'_>)> {
     let maps = ["data", "stringData"].into_iter();
-    maps.filter_map(|key| document.root().get(key))
+    maps.filter_map(move |key| node.get(key))
         .flat_map(NodeRef::entries)
 }
 
 /// The values with the keys that identify them: name of the Secret and key.
 fn identified_values(document: &Document) -> Vec<(String, String)> {
-    if !is_secret(document) {
+    if !is_secret(document.root()) {
         return Vec::new();
     }
-    let entries = secret_entries(document);
+    let entries = secret_entries(document.root());
     entries
         .map(|(key, value)| (value_key(document, key), value.value().to_owned()))
         .collect()
@@ -109,8 +188,9 @@ fn mask_text(
     suffix: impl Fn(&str, &str) -> &'static str,
 ) -> String {
     let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
-    for document in documents.iter().filter(|document| is_secret(document)) {
-        for (key, value) in secret_entries(document) {
+    let secrets = documents.iter().filter(|it| is_secret(it.root()));
+    for document in secrets {
+        for (key, value) in secret_entries(document.root()) {
             let Some(span) = value.span().filter(|span| !span.is_empty()) else {
                 continue;
             };

@@ -7,6 +7,7 @@ mod lines;
 mod model;
 mod page;
 mod sample;
+mod schemas;
 mod secrets;
 mod status;
 mod status_sample;

@@ -3,8 +3,8 @@
 use kiln_krm::results::{Field, File, FunctionResult, ResourceRef, ResultItem};
 use kiln_krm::{GroupVersionKind, ResourceId};
 use kiln_pages::report::{
-    ChangedFile, PhaseTime, ReportAction, ReportInput, ReportModel, StepInput, StepKind,
-    StepStatus, TouchedResource, Verdict, build,
+    ChangedFile, PhaseTime, ReportAction, ReportInput, ReportModel, SecretValues, StepInput,
+    StepKind, StepStatus, TouchedResource, Verdict, build,
 };
 
 pub(crate) const DEPLOYMENT: &str = "\
@@ -52,6 +52,7 @@ pub(crate) fn input() -> ReportInput<'static> {
         steps: Vec::new(),
         phases: vec![phase("read", 0, 4_000), phase("write", 18_000, 2_000)],
         files: Vec::new(),
+        secrets: SecretValues::default(),
         read: &|_| None,
     }
 }

@@ -1,6 +1,8 @@
 //! Values of Secrets do not reach any format.
 
-use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, build};
+use kiln_pages::report::{
+    ReportFormat, ReportInput, ReportModel, ReportProblem, SecretValues, build,
+};
 
 use crate::sample::{changed, input, validate};
 
@@ -44,22 +46,96 @@ fn run() -> ReportModel {
     })
 }
 
-#[test]
-fn no_format_contains_a_value() {
-    let model = run();
-    for format in [
-        ReportFormat::Html,
-        ReportFormat::Markdown,
-        ReportFormat::Sarif,
-        ReportFormat::Junit,
-        ReportFormat::TraceEvents,
-        ReportFormat::Data,
-    ] {
-        let text = format.write(&model);
+const FORMATS: [ReportFormat; 6] = [
+    ReportFormat::Html,
+    ReportFormat::Markdown,
+    ReportFormat::Sarif,
+    ReportFormat::Junit,
+    ReportFormat::TraceEvents,
+    ReportFormat::Data,
+];
+
+#[track_caller]
+fn check_formats(model: &ReportModel) {
+    for format in FORMATS {
+        let text = format.write(model);
         for value in VALUES {
             assert!(!text.contains(value), "{format:?} contains {value}");
         }
     }
+}
+
+fn collected(text: &str) -> SecretValues {
+    let mut secrets = SecretValues::default();
+    secrets.add_file(text.as_bytes());
+    secrets
+}
+
+/// A run whose every text contains a value, and no file changed.
+fn failed_run(secrets: SecretValues) -> ReportModel {
+    let mut step = validate();
+    step.function = "./login --password hunter2-hunter2".to_owned();
+    step.result.stderr = "connecting as admin-user".to_owned();
+    step.result.results[0].message = "YWRtaW4tdXNlcg== is weak".to_owned();
+    let problem = ReportProblem {
+        severity: "error".to_owned(),
+        message: "cannot use line-one-of-token".to_owned(),
+        file: None,
+        line: None,
+        column: None,
+        hint: Some("replace hunter2-hunter2".to_owned()),
+        step: None,
+    };
+    build(ReportInput {
+        command: vec!["kiln".to_owned(), "admin-user".to_owned()],
+        problems: vec![problem],
+        steps: vec![step],
+        files: vec![changed("map.yaml", "a: b\n", "a: hunter2-hunter2\n")],
+        secrets,
+        ..input()
+    })
+}
+
+#[test]
+fn values_of_files_that_did_not_change_are_masked_everywhere() {
+    let model = failed_run(collected(SECRET));
+    check_formats(&model);
+    let own = model.problems.iter().find(|problem| problem.step.is_none());
+    let own = own.expect("a problem");
+    assert_eq!(own.message, "cannot use (secret)");
+    assert_eq!(own.hint.as_deref(), Some("replace (secret)"));
+    assert_eq!(model.command, ["kiln", "(secret)"]);
+}
+
+#[test]
+fn values_in_lists_are_found() {
+    let item = SECRET.trim_end().replace('\n', "\n  ");
+    check_formats(&failed_run(collected(&format!(
+        "kind: List\nitems:\n- {item}\n"
+    ))));
+}
+
+#[test]
+fn values_in_a_file_that_cannot_be_parsed_are_found() {
+    check_formats(&failed_run(collected(&format!("{SECRET}  bad: [1\n"))));
+}
+
+#[test]
+fn values_of_variables_and_arguments_are_masked_in_the_command() {
+    let words = "kiln fn eval pkg --env A=one-1 -e B=two-2 --env=C=three-3 -eD=four-4 --env E -i x:v1 -- f=five-5 six";
+    let model = build(ReportInput {
+        command: words.split(' ').map(str::to_owned).collect(),
+        ..input()
+    });
+    assert_eq!(
+        model.command.join(" "),
+        "kiln fn eval pkg --env A=(secret) -e B=(secret) --env=C=(secret) -eD=(secret) --env E -i x:v1 -- f=(secret) six"
+    );
+}
+
+#[test]
+fn no_format_contains_a_value() {
+    check_formats(&run());
 }
 
 #[test]

@@ -94,7 +94,8 @@ pub(crate) enum AnyUpdate {
 
 /// What happens to a request.
 pub(crate) enum Assignment {
-    Pod(EvaluatorClient),
+    /// A pod, and the digest of its image if it is known.
+    Pod(EvaluatorClient, Option<Arc<str>>),
     /// The request has to wait, for this reason.
     Delayed(Arc<str>),
     Fail(RequestFailure),

@@ -18,6 +18,7 @@ use crate::config::pool_specs::PoolSpecs;
 use crate::connection::PodConnection;
 use crate::connection::address::PodAddress;
 use crate::kube::cluster_view::ClusterView;
+use crate::kube::names::DIGEST_ANNOTATION;
 use crate::kube::views::PodView;
 use crate::pool::{
     FaultScope, FunctionStarted, ImageKey, PodFault, PodId, PoolCommand, PoolEvent, PoolSpec,
@@ -155,7 +156,12 @@ impl DriverTasks {
             // A caller that has cancelled the request reports that itself.
             Some(PodConnection { client, .. }) => {
                 self.cold_starts.reached(pod, StartStep::FirstCall);
-                drop(pending.reply.send(Assignment::Pod(client.clone())));
+                let name = view.name_of(pod);
+                let object = name.and_then(|name| view.pod(name));
+                let digest =
+                    object.and_then(|object| object.metadata.annotation(DIGEST_ANNOTATION));
+                let assignment = Assignment::Pod(client.clone(), digest.map(Arc::from));
+                drop(pending.reply.send(assignment));
                 None
             }
             None => Some(PoolEvent::CallLost {

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use kiln_krm::image::with_prefix;
+use kiln_oci::ImageReference;
 use kiln_proto::SHUTTING_DOWN;
 use kiln_proto::client::{CallError, EvaluatorClient, TooLarge};
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::peer::MessageLimits;
 use kiln_proto::transport::{causes, was_not_begun, was_not_sent};
 use kiln_runtime::{
-    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, Output, RunFuture,
-    Target,
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Outcome,
+    Output, RunFuture, Target,
 };
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::{oneshot, watch};
@@ -88,14 +89,21 @@ impl AsyncRunner for PodRunner {
             deadline,
         };
         Box::pin(async move {
-            let response = self.pods.evaluate(call).await?;
+            let image = with_prefix(&self.pods.inner.prefix, &call.image);
+            let mut digest = None;
+            let response = self.pods.evaluate_by(call, &mut digest).await?;
+            let reference: Option<ImageReference> = image.parse().ok();
+            let identity = reference.zip(digest).map(|(reference, digest)| {
+                let repository = format!("{}/{}", reference.registry(), reference.repository());
+                FunctionIdentity::image(&repository, &digest)
+            });
             Ok(Outcome {
                 exit_code: 0,
                 signal: None,
                 output: Output::Wire(response.resource_list),
                 stderr: response.log.into(),
                 elapsed: started.elapsed(),
-                identity: None,
+                identity,
                 is_cached: false,
             })
         })
@@ -141,12 +149,22 @@ impl PodEvaluator {
 
     /// Runs a function in a pod. Dropping the future cancels the call.
     pub async fn evaluate(&self, call: PodCall) -> Result<EvaluateFunctionResponse, PodError> {
+        self.evaluate_by(call, &mut None).await
+    }
+
+    /// The same; `digest` is that of the image of the pod that ran the function.
+    async fn evaluate_by(
+        &self,
+        call: PodCall,
+        digest: &mut Option<Arc<str>>,
+    ) -> Result<EvaluateFunctionResponse, PodError> {
         let mut delay = None;
         let Some(deadline) = call.deadline else {
-            return self.run(call, &mut delay).await;
+            return self.run(call, &mut delay, digest).await;
         };
         let image = call.image.clone();
-        let answer = tokio::time::timeout_at(deadline.at.into(), self.run(call, &mut delay));
+        let answer =
+            tokio::time::timeout_at(deadline.at.into(), self.run(call, &mut delay, digest));
         let answer = answer.await;
         answer.unwrap_or(Err(PodError::TimedOut {
             image,
@@ -173,6 +191,7 @@ impl PodEvaluator {
         &self,
         call: PodCall,
         delay: &mut Option<Arc<str>>,
+        digest: &mut Option<Arc<str>>,
     ) -> Result<EvaluateFunctionResponse, PodError> {
         let inner = &self.inner;
         let image = with_prefix(&inner.prefix, &call.image);
@@ -198,8 +217,9 @@ impl PodEvaluator {
                     return Err(PodError::from_failure(&image, failure));
                 }
                 Some(Assignment::Delayed(why)) => *delay = Some(why),
-                Some(Assignment::Pod(client)) => {
+                Some(Assignment::Pod(client, of_pod)) => {
                     *delay = None;
+                    *digest = of_pod;
                     let attempt = self.attempt(client, message.clone(), call.deadline);
                     let status = match attempt.await {
                         Ok(response) => return Ok(response),

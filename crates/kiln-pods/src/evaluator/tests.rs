@@ -53,13 +53,13 @@ async fn check(action: PodAction, expected: FunctionStarted) {
     let (evaluator, mut messages) = evaluator();
     let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
     let reply = request(&mut messages).await;
-    let _ = reply.send(Assignment::Pod(pod([action]).await));
+    let _ = reply.send(Assignment::Pod(pod([action]).await, None));
     let PoolEvent::CallLost { started, fault, .. } = next_event(&mut messages).await else {
         panic!("{action:?}: not lost");
     };
     assert_eq!(started, expected, "{action:?}: {fault}");
     let _ = reply.send(match started {
-        FunctionStarted::No => Assignment::Pod(pod([PodAction::Answer("answer")]).await),
+        FunctionStarted::No => Assignment::Pod(pod([PodAction::Answer("answer")]).await, None),
         FunctionStarted::Maybe => Assignment::Fail(RequestFailure::Interrupted(fault)),
     });
     let answer = running.await.unwrap();
@@ -100,7 +100,7 @@ async fn a_connection_closed_before_the_call_does_not_lose_it() {
     let (evaluator, mut messages) = evaluator();
     let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
     let reply = request(&mut messages).await;
-    let _ = reply.send(Assignment::Pod(client.clone()));
+    let _ = reply.send(Assignment::Pod(client.clone(), None));
     assert!(matches!(
         next_event(&mut messages).await,
         PoolEvent::CallLost {
@@ -108,13 +108,16 @@ async fn a_connection_closed_before_the_call_does_not_lose_it() {
             ..
         }
     ));
-    let _ = reply.send(Assignment::Pod(client));
+    let _ = reply.send(Assignment::Pod(client, None));
     loop {
         match next_event(&mut messages).await {
             PoolEvent::Finished { .. } => break,
             PoolEvent::CallLost { started, fault, .. } => {
                 assert_eq!(started, FunctionStarted::No, "{fault}");
-                let _ = reply.send(Assignment::Pod(pod([PodAction::Answer("answer")]).await));
+                let _ = reply.send(Assignment::Pod(
+                    pod([PodAction::Answer("answer")]).await,
+                    None,
+                ));
             }
             other => panic!("{other:?}"),
         }
@@ -183,4 +186,25 @@ async fn a_driver_that_is_stuck_gives_no_snapshot() {
     // It has ended.
     drop(messages);
     assert_eq!(evaluator.snapshot(timeout).await, None);
+}
+
+#[tokio::test]
+async fn the_identity_is_the_image_of_the_pod() {
+    let (evaluator, mut messages) = evaluator();
+    let found = evaluator
+        .find(&FunctionSpec::image("example.org/f:v1"))
+        .unwrap();
+    let Found::Async(runner) = found else {
+        panic!("not a peer");
+    };
+    let running = tokio::spawn(async move { runner.run(Bytes::from_static(b"list"), None).await });
+    let reply = request(&mut messages).await;
+    let digest: Arc<str> = "sha256:0".into();
+    let client = pod([PodAction::Answer("answer")]).await;
+    let _ = reply.send(Assignment::Pod(client, Some(digest)));
+    let outcome = running.await.unwrap().unwrap();
+    assert_eq!(
+        outcome.identity.unwrap().as_str(),
+        "image:example.org/f@sha256:0"
+    );
 }

@@ -3,8 +3,11 @@
 mod problem;
 mod values;
 
+use std::path::Path;
 use std::sync::Arc;
 
+use kiln_signature::PublicKey;
+use kiln_store::read_public_key;
 use kiln_yaml::{Kind, NodeRef, parse_single};
 
 use crate::policy::{PolicyDefault, PolicyFile, PolicyMax, Rule, Setting, Switch};
@@ -18,6 +21,8 @@ const VERSION: &str = "1";
 
 const FILE_KEYS: &[&str] = &["version", "default", "rules", "exec", "starlark"];
 const RULE_KEYS: &[&str] = &["match", "allow", "require", "network", "max"];
+const REQUIREMENT_KEYS: &[&str] = &["signature"];
+const SIGNATURE_KEYS: &[&str] = &["key", "identity", "roots"];
 const MAX_KEYS: &[&str] = &["time", "memory"];
 
 impl PolicyFile {
@@ -133,6 +138,7 @@ fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
         line: line(item),
         allow: None,
         requires_digest: false,
+        keys: Vec::new(),
         network: Switch::Allow,
         max: PolicyMax::default(),
     };
@@ -147,7 +153,7 @@ fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
                 scope = Some(parsed);
             }
             "allow" => rule.allow = Some(parse_ways(value)?),
-            "require" => rule.requires_digest = parse_requirements(value)?,
+            "require" => parse_requirements(value, &mut rule)?,
             "network" => rule.network = switch(value, "network")?.value,
             _ => rule.max = parse_max(value)?,
         }
@@ -182,22 +188,45 @@ fn parse_ways(value: NodeRef<'_>) -> Result<Vec<RunWay>, Problem> {
     Ok(ways)
 }
 
-/// Whether a digest is required. The only place that knows the other requirements.
-fn parse_requirements(value: NodeRef<'_>) -> Result<bool, Problem> {
-    const WANTED: &str = "a list of `digest` and `signature: {…}`";
-    let mut is_digest_required = false;
+fn parse_requirements(value: NodeRef<'_>, rule: &mut Rule) -> Result<(), Problem> {
+    const WANTED: &str = "a list of `digest` and `signature: {key: FILE}`";
     for item in items(value, "require", WANTED)? {
         if item.as_text() == Some("digest") {
-            is_digest_required = true;
+            rule.requires_digest = true;
             continue;
         }
-        // Nothing may run that was not verified, so that the file is not in force at all.
-        if item.is_mapping() && item.get("signature").is_some() {
-            return Err((line(item), PolicyProblem::Signature));
+        if !item.is_mapping() {
+            return Err(wrong(item, "require", WANTED));
         }
-        return Err(wrong(item, "require", WANTED));
+        for (_, signature) in fields(item, "require", REQUIREMENT_KEYS)? {
+            rule.keys.push(parse_signature(signature)?);
+        }
     }
-    Ok(is_digest_required)
+    Ok(())
+}
+
+/// The key of a required signature. It is read here: without it the file cannot be in force.
+fn parse_signature(value: NodeRef<'_>) -> Result<Setting<Arc<PublicKey>>, Problem> {
+    let fields = fields(value, "signature", SIGNATURE_KEYS)?;
+    if let Some((_, other)) = fields.iter().find(|(name, _)| *name != "key") {
+        return Err((line(*other), PolicyProblem::Keyless));
+    }
+    let Some((_, key)) = fields.first() else {
+        let (key, place) = ("key", "signature");
+        return Err((line(value), PolicyProblem::Missing { key, place }));
+    };
+    let file = Path::new(text(*key, "key", "the absolute path of a key file")?);
+    if !file.is_absolute() {
+        return Err(wrong(*key, "key", "the absolute path of a key file"));
+    }
+    let read = read_public_key(file).map_err(|error| {
+        let problem = PolicyProblem::KeyFile(kiln_go::error_chain(&error));
+        (line(*key), problem)
+    })?;
+    Ok(Setting {
+        value: Arc::new(read),
+        line: line(*key),
+    })
 }
 
 fn parse_max(value: NodeRef<'_>) -> Result<PolicyMax, Problem> {

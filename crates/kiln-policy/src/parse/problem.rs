@@ -53,7 +53,10 @@ pub enum PolicyProblem {
     #[error("aliases are not supported; write the value itself")]
     Alias,
     #[error(
-        "signatures are not supported yet, and nothing may run unverified; remove `signature`, or use `digest`"
+        "`identity` is not supported: keyless signatures cannot be verified, and nothing may run unverified; \
+         write `signature: {{key: FILE}}`, or use `digest`"
     )]
-    Signature,
+    Keyless,
+    #[error("{0}")]
+    KeyFile(String),
 }

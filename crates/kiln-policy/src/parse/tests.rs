@@ -169,20 +169,54 @@ fn rules_are_valid_and_different() {
 }
 
 #[test]
-fn signatures_are_reserved() {
-    let message = "p.yaml:6: signatures are not supported yet, and nothing may run unverified; \
-        remove `signature`, or use `digest`";
-    refused(
-        &rule("  require:\n  - signature: {key: /etc/kiln/team.pub}\n"),
-        message,
-    );
-    refused(
-        &rule("  require:\n  - signature: {identity: {issuer: a, subject: b}, roots: /r}\n"),
-        message,
-    );
+fn required_signatures_have_a_key_that_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = directory.path().join("team.pub");
+    std::fs::write(&key, crate::policy::tests::KEY).unwrap();
+    let key = key.display();
+    let require = |value: &str| rule(&format!("  require:\n  - {value}\n"));
+    assert!(parse(&require(&format!("signature: {{key: {key}}}"))).is_ok());
+    let keyless = "p.yaml:6: `identity` is not supported: keyless signatures cannot be verified, and nothing may run \
+        unverified; write `signature: {key: FILE}`, or use `digest`";
+    for value in [
+        "signature: {identity: {issuer: a, subject: b}, roots: /r}".to_owned(),
+        format!("signature: {{key: {key}, identity: {{issuer: a, subject: b}}}}"),
+        format!("signature: {{key: {key}, roots: /r}}"),
+    ] {
+        refused(&require(&value), keyless);
+    }
+    for (value, message) in [
+        ("signature: {}", "p.yaml:6: signature has no `key`; add it"),
+        (
+            "signature: team.pub",
+            "p.yaml:6: signature must be a mapping",
+        ),
+        (
+            "signature: {key: team.pub}",
+            "p.yaml:6: key must be the absolute path of a key file",
+        ),
+        (
+            "signature: {keys: []}",
+            "p.yaml:6: unknown key \"keys\" in signature; the keys are key, identity, roots",
+        ),
+        (
+            "attestation: {}",
+            "p.yaml:6: unknown key \"attestation\" in require; the keys are signature",
+        ),
+    ] {
+        refused(&require(value), message);
+    }
+    let missing = parse(&require("signature: {key: /missing/team.pub}")).unwrap_err();
+    let wanted = "p.yaml:6: cannot read the key file /missing/team.pub: ";
+    assert!(missing.starts_with(wanted), "{missing}");
+    std::fs::write(directory.path().join("other"), "no key").unwrap();
+    let other = directory.path().join("other");
+    let other = require(&format!("signature: {{key: {}}}", other.display()));
+    let other = parse(&other).unwrap_err();
+    assert!(other.contains("it is not a PEM file"), "{other}");
     refused(
         &rule("  require: [sbom]\n"),
-        "p.yaml:5: require must be a list of `digest` and `signature: {…}`",
+        "p.yaml:5: require must be a list of `digest` and `signature: {key: FILE}`",
     );
 }
 

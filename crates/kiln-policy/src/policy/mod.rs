@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_runtime::{FunctionSpec, Network, Target};
+use kiln_signature::PublicKey;
 
 use crate::refusal::{PolicyRefusal, RefusalReason, RulePlace};
 use crate::scope::{CanonicalImage, RuleScope, canonical_image};
@@ -56,6 +57,8 @@ pub(crate) struct Rule {
     /// `None` means every way.
     pub(crate) allow: Option<Vec<RunWay>>,
     pub(crate) requires_digest: bool,
+    /// Each of them has to have signed the image.
+    pub(crate) keys: Vec<Setting<Arc<PublicKey>>>,
     pub(crate) network: Switch,
     pub(crate) max: PolicyMax,
 }
@@ -72,8 +75,33 @@ pub struct PolicyMax {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Permission {
     pub max: PolicyMax,
+    /// The caller verifies all of them before the function runs.
+    pub signatures: Vec<RequiredSignature>,
     /// The default that allows the function with a warning.
     pub warning: Option<RulePlace>,
+}
+
+/// A key that has to have signed an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequiredSignature {
+    pub key: Arc<PublicKey>,
+    /// The `match` of the rule.
+    pub rule: String,
+    pub place: RulePlace,
+}
+
+impl RequiredSignature {
+    /// The refusal of an image whose signature was not verified.
+    pub fn refusal(&self, function: &str, problem: String) -> PolicyRefusal {
+        PolicyRefusal {
+            function: function.to_owned(),
+            place: self.place.clone(),
+            reason: RefusalReason::Signature {
+                rule: self.rule.clone(),
+                problem,
+            },
+        }
+    }
 }
 
 /// Which rules decide about a function, and how it may run.
@@ -86,6 +114,8 @@ pub struct Explanation {
     /// The first refusal, if no way is left.
     pub refusal: Option<PolicyRefusal>,
     pub max: PolicyMax,
+    /// The keys that have to have signed the image, if it runs as one.
+    pub signatures: Vec<RequiredSignature>,
     pub warning: Option<RulePlace>,
 }
 
@@ -136,6 +166,7 @@ impl Policy {
             ways: Vec::new(),
             refusal: None,
             max: PolicyMax::default(),
+            signatures: Vec::new(),
             warning: None,
         };
         for (way, decision) in decisions {
@@ -143,6 +174,9 @@ impl Policy {
                 Ok(permission) => {
                     explanation.ways.push(way);
                     explanation.max = permission.max;
+                    if explanation.signatures.is_empty() {
+                        explanation.signatures = permission.signatures;
+                    }
                     explanation.warning = permission.warning;
                 }
                 Err(refusal) => {
@@ -198,8 +232,20 @@ impl PolicyFile {
         if found.network == Switch::Deny && function.network == Network::Host {
             return refuse(found.line, RefusalReason::Network { rule });
         }
+        if let (RunWay::Exec, Some(key)) = (way, found.keys.first()) {
+            return refuse(key.line, RefusalReason::Program { rule });
+        }
+        let required = found.keys.iter().map(|key| RequiredSignature {
+            key: Arc::clone(&key.value),
+            rule: rule.clone(),
+            place: self.place(key.line),
+        });
         Ok(Permission {
             max: found.max,
+            signatures: match way.runs_image() {
+                true => required.collect(),
+                false => Vec::new(),
+            },
             warning: None,
         })
     }
@@ -314,10 +360,11 @@ impl Permission {
                 time: least(self.max.time, other.max.time),
                 memory: least(self.max.memory, other.max.memory),
             },
+            signatures: [self.signatures, other.signatures].concat(),
             warning: self.warning.or(other.warning),
         }
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// A public key whose private key was thrown away.
+pub(crate) const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+MCowBQYDK2VwAyEAvn4CFgM92EP/e9hhLE9w/C5RfXMXT2S3CbxlbZtR4CQ=\n\
+-----END PUBLIC KEY-----\n";
+
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 fn policy(texts: &[(&str, &str)]) -> Policy {
@@ -236,4 +241,40 @@ fn an_explanation_has_all_files_and_ways() {
     assert!(refused.ways.is_empty() && refused.refusal.is_some());
     let program = policy.explain(&FunctionSpec::exec("cat"));
     assert_eq!(program.deciders[0].0, "default: deny");
+}
+
+#[test]
+fn signatures_are_required_of_images_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = directory.path().join("team.pub");
+    std::fs::write(&key, KEY).unwrap();
+    let rules = format!(
+        "version: 1\ndefault: allow\nrules:\n- match: ghcr.io/team/\n  require:\n  - signature: {{key: {}}}\n",
+        key.display()
+    );
+    let policy = policy(&[("p", &rules), ("q", &rules)]);
+    let image = FunctionSpec::image("ghcr.io/team/a:v1");
+    for way in RunWay::ALL {
+        let decided = policy.decide(&image, way, None);
+        match way {
+            RunWay::Native => assert_eq!(decided.unwrap().signatures, []),
+            RunWay::Exec => {
+                let refusal = decided.unwrap_err();
+                assert_eq!(
+                    refusal.to_string(),
+                    "the policy refuses function \"ghcr.io/team/a:v1\": rule \"ghcr.io/team/\" requires a signature, \
+                     and a program in place of the image has none (p:6)"
+                );
+            }
+            RunWay::Wasm | RunWay::Remote | RunWay::Image | RunWay::Engine | RunWay::Pod => {
+                // Both files require one.
+                let required = decided.unwrap().signatures;
+                let places: Vec<String> = required.iter().map(|it| it.place.to_string()).collect();
+                assert_eq!(places, ["p:6", "q:6"], "{way}");
+                assert!(required[0].key.name().ends_with("team.pub"));
+            }
+        }
+    }
+    let other = policy.decide(&FunctionSpec::image("ghcr.io/other:v1"), RunWay::Pod, None);
+    assert_eq!(other.unwrap().signatures, []);
 }

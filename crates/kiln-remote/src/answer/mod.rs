@@ -12,6 +12,7 @@ use kiln_proto::peer::MessageLimits;
 use kiln_proto::transport::causes;
 use kiln_proto::{FunctionFailure, IDENTITY_METADATA};
 use kiln_runtime::{Deadline, FunctionIdentity, Outcome, Output, PeerError, PeerProblem, RunError};
+use tonic::metadata::MetadataMap;
 use tonic::{Code, ConnectError, Response, Status};
 
 use crate::address::Address;
@@ -43,9 +44,7 @@ impl RunnerCall<'_> {
     ) -> Result<Outcome, RunError> {
         let status = match answer {
             Ok(response) => {
-                let identity = response.metadata().get(IDENTITY_METADATA);
-                let identity = identity.and_then(|text| text.to_str().ok());
-                let identity = identity.and_then(FunctionIdentity::reported);
+                let identity = reported_identity(response.metadata());
                 let response = response.into_inner();
                 return Ok(Outcome {
                     exit_code: 0,
@@ -61,7 +60,10 @@ impl RunnerCall<'_> {
             Err(CallError::Status(status)) => status,
         };
         match from_status(&status).filter(has_failed) {
-            Some(failure) => Ok(self.restore(failure)),
+            Some(failure) => Ok(Outcome {
+                identity: reported_identity(status.metadata()),
+                ..self.restore(failure)
+            }),
             None => Err(self.error(&status)),
         }
     }
@@ -162,6 +164,12 @@ impl RunnerCall<'_> {
             description,
         }
     }
+}
+
+/// What the runner says that it ran.
+fn reported_identity(metadata: &MetadataMap) -> Option<FunctionIdentity> {
+    let identity = metadata.get(IDENTITY_METADATA)?;
+    FunctionIdentity::reported(identity.to_str().ok()?)
 }
 
 /// The error with its problem, if that is known.

@@ -61,6 +61,17 @@ fn success_is_an_outcome_with_what_was_printed() {
 }
 
 #[test]
+fn a_failed_function_has_its_identity() {
+    let mut status = to_status(Code::Internal, "text".to_owned(), failure(), 10_000);
+    let identity = "native:set-labels@v0.2.0#1";
+    let metadata = status.metadata_mut();
+    metadata.insert(IDENTITY_METADATA, identity.parse().unwrap());
+    let outcome = take(Err(status)).unwrap();
+    assert_eq!(outcome.exit_code, 3);
+    assert_eq!(outcome.identity.unwrap().as_str(), identity);
+}
+
+#[test]
 fn a_failed_function_comes_back_whole() {
     let status = to_status(Code::Internal, "text".to_owned(), failure(), 10_000);
     let outcome = take(Err(status)).unwrap();

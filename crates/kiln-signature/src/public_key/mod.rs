@@ -89,6 +89,11 @@ impl PublicKey {
         self.key_type
     }
 
+    /// The key itself (`SubjectPublicKeyInfo`), without its name.
+    pub fn as_der(&self) -> &[u8] {
+        &self.key
+    }
+
     /// Whether the signature of a message was made with this key.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let Ok(key) = RawPublicKeyEntity::try_from(&self.key) else {

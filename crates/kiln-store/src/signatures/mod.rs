@@ -6,6 +6,8 @@
 mod attempt;
 mod kept;
 mod key_file;
+mod required;
+mod verdicts;
 
 use kiln_oci::{
     Digest, ImageReference, Platform, PullPolicy, RegistryClient, RegistryError, SignatureLimits,
@@ -15,6 +17,7 @@ use kiln_signature::{
 };
 
 pub use key_file::{KeyFileError, read_public_key};
+pub use required::{RequiredSignatures, verify_required};
 
 use attempt::Attempt;
 
@@ -123,8 +126,18 @@ pub async fn verify_signatures(
     request: &SignatureRequest<'_>,
 ) -> Result<VerifiedImage, SignatureError> {
     let chain = resolve(registry, store, request).await?;
+    verify_chain(registry, store, request, &chain).await
+}
+
+/// Finds a valid signature of one of the digests that lead to an image.
+async fn verify_chain(
+    registry: &RegistryClient,
+    store: Option<&Store>,
+    request: &SignatureRequest<'_>,
+    chain: &[Digest],
+) -> Result<VerifiedImage, SignatureError> {
     let kept = async || {
-        let mut attempt = Attempt::new(request, &chain, SignatureSource::Store);
+        let mut attempt = Attempt::new(request, chain, SignatureSource::Store);
         if let Some(store) = store {
             attempt.check_store(store).await?;
         }
@@ -136,7 +149,7 @@ pub async fn verify_signatures(
             return verified;
         }
     }
-    let mut attempt = Attempt::new(request, &chain, SignatureSource::Registry);
+    let mut attempt = Attempt::new(request, chain, SignatureSource::Registry);
     match attempt.check_registry(registry, store).await {
         Ok(()) => attempt.finish(),
         Err(error) if error.leaves_tag_unknown() => kept().await.map_err(|_| error.into()),

@@ -6,6 +6,7 @@ mod layers;
 mod open;
 mod pull;
 mod registry;
+mod required_signatures;
 mod results;
 mod sign;
 mod signatures;

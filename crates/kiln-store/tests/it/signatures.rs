@@ -15,17 +15,17 @@ use crate::registry::TestRegistry;
 use crate::sign::{Signer, bundle_files, classic_files};
 
 /// The image `a/b:v1`, an index with one image, in a registry; a store and a key.
-struct SignedTest {
-    registry: TestRegistry,
-    reference: ImageReference,
-    test: TestStore,
-    signer: Signer,
-    index: Digest,
-    image: Digest,
+pub(crate) struct SignedTest {
+    pub(crate) registry: TestRegistry,
+    pub(crate) reference: ImageReference,
+    pub(crate) test: TestStore,
+    pub(crate) signer: Signer,
+    pub(crate) index: Digest,
+    pub(crate) image: Digest,
 }
 
 impl SignedTest {
-    fn new() -> SignedTest {
+    pub(crate) fn new() -> SignedTest {
         let registry = TestRegistry::start();
         let mut layout = ImageLayout::default();
         let image = add_image(&mut layout, spec(vec![layer("file", b"content")])).unwrap();
@@ -48,11 +48,11 @@ impl SignedTest {
     }
 
     /// The repository with its registry.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}/a/b", self.registry.host)
     }
 
-    fn add_classic(&self, name: &str, digest: &Digest, signed: &Digest) {
+    pub(crate) fn add_classic(&self, name: &str, digest: &Digest, signed: &Digest) {
         let signature = self.signer.classic(name, signed.as_str());
         let files = classic_files("a/b", digest.as_str(), &[signature]);
         self.registry.put(files);

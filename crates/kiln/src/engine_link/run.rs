@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kiln_evaluators::{ChainOptions, NativeForm, NativeOptions, WasmPrograms};
+use kiln_evaluators::{ChainOptions, NativeForm, NativeOptions, PolicyGuard, WasmPrograms};
 use kiln_functions::registry::Registry;
 use kiln_krm::{Dialect, Wrapper, write_list};
-use kiln_policy::{LoadedPolicy, RunWay};
+use kiln_policy::RunWay;
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
     Evaluator, EvaluatorChain, FindError, FunctionSpec, Input, Outcome, Output, RunContext,
@@ -31,7 +31,7 @@ use crate::interrupt::on_interrupt;
 impl EngineLink<'_> {
     /// Runs a function: standard input and output are its own.
     pub(super) fn run(&self, command: &RunCommand) -> Result<ExitCode, EngineLinkError> {
-        let policy = PolicyFlags::default().load(&self.ui)?;
+        let policy = PolicyFlags::default().guard(&self.ui, command.pull_policy)?;
         let chain = chain(&settings(command)?, policy.clone())?;
         let input = String::from_utf8(self.ui.read_data()?)
             .map_err(|_| EngineLinkError::new("the input of the function is not UTF-8"))?;
@@ -52,8 +52,12 @@ impl EngineLink<'_> {
         };
         let outcome = match (ran, self.real_engine()) {
             (Err(RunError::NotFound(_)), Some(engine)) => {
-                policy::check(policy.as_ref(), &function, RunWay::Engine)
-                    .and_then(|()| self.run_by_engine(&engine, &input, &ctx).map(Outcome::from))
+                let allowed = policy::check(policy.as_ref(), &function, RunWay::Engine, &ctx);
+                allowed.and_then(|allowed| {
+                    let words = self.words_for(command, &allowed);
+                    let ran = run_by_engine(&engine, &words, &input, &ctx);
+                    ran.map(Outcome::from)
+                })
             }
             (ran, _) => ran,
         };
@@ -82,9 +86,11 @@ impl EngineLink<'_> {
             function::print_doc(&self.ui, info)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let policy = PolicyFlags::default().load(&self.ui)?;
+        let policy = PolicyFlags::default().guard(&self.ui, command.pull_policy)?;
         let function = FunctionSpec::image(command.image.as_str());
-        policy::check(policy.as_ref(), &function, RunWay::Image)
+        let streamed = Arc::new(AtomicBool::new(false));
+        let ctx = self.context(&streamed);
+        let allowed = policy::check(policy.as_ref(), &function, RunWay::Image, &ctx)
             .map_err(|error| EngineLinkError::not_run(&command.image, &error))?;
         let evaluator = image_evaluator_without_engine(&settings(command)?)?;
         let Some(evaluator) = evaluator else {
@@ -93,10 +99,8 @@ impl EngineLink<'_> {
             )));
         };
         let empty_list = write_list(&Wrapper::resource_list(Dialect::Current), &[], None, None);
-        let streamed = Arc::new(AtomicBool::new(false));
-        let ctx = self.context(&streamed);
         let finished = evaluator
-            .help(&command.image, &empty_list, &ctx)
+            .help(allowed.name(), &empty_list, &ctx)
             .map_err(|error| EngineLinkError::not_run(&command.image, &error))?;
         self.ui.write_data(&finished.stdout)?;
         Ok(exit_code(finished.exit_code, finished.signal))
@@ -123,27 +127,34 @@ impl EngineLink<'_> {
         }
     }
 
-    /// Runs the same words by the real engine: it may have what kiln lacks, and the input was read already.
-    fn run_by_engine(
-        &self,
-        engine: &Path,
-        input: &str,
-        ctx: &RunContext,
-    ) -> Result<FinishedProcess, RunError> {
-        let words = self.arguments.iter();
-        let words: Vec<String> = words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        let program = Program {
-            name: &engine.to_string_lossy(),
-            arguments: &words,
-            search_path: std::ffi::OsStr::new(""),
-            stop_signal: StopSignal::Interrupt,
-            sandbox: None,
-            environment: None,
-        };
-        process::run(program, input.as_bytes(), ctx)
+    /// The words for the real engine. The image has the digest that was verified, if the policy requires a signature.
+    fn words_for(&self, command: &RunCommand, allowed: &FunctionSpec) -> Vec<String> {
+        let words = self.arguments.iter().map(|word| word.to_string_lossy());
+        words
+            .map(|word| match word == command.image.as_str() {
+                true => allowed.name().to_owned(),
+                false => word.into_owned(),
+            })
+            .collect()
     }
+}
+
+/// Runs the words by the real engine: it may have what kiln lacks, and the input was read already.
+fn run_by_engine(
+    engine: &Path,
+    words: &[String],
+    input: &str,
+    ctx: &RunContext,
+) -> Result<FinishedProcess, RunError> {
+    let program = Program {
+        name: &engine.to_string_lossy(),
+        arguments: words,
+        search_path: std::ffi::OsStr::new(""),
+        stop_signal: StopSignal::Interrupt,
+        sandbox: None,
+        environment: None,
+    };
+    process::run(program, input.as_bytes(), ctx)
 }
 
 /// The settings of an image, as far as the user allows what the line asks for.
@@ -163,7 +174,7 @@ fn settings(command: &RunCommand) -> Result<ImageSettings, EngineLinkError> {
 /// Built-in functions, then modules, then images from the store.
 fn chain(
     settings: &ImageSettings,
-    policy: Option<Arc<LoadedPolicy>>,
+    policy: Option<Arc<PolicyGuard>>,
 ) -> Result<EvaluatorChain, EngineLinkError> {
     let wasm = WasmFlags::default().check(&WasmContext {
         compat: Compat::Kiln,

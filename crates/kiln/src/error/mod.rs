@@ -37,6 +37,8 @@ pub(crate) use bail_usage;
 pub(crate) const USAGE: u8 = 2;
 /// The exit code for differences.
 pub(crate) const DIFFERENCES: u8 = 3;
+/// The exit code if not everything could be compared.
+pub(crate) const NOT_COMPARED: u8 = 4;
 
 /// Why a command failed.
 #[derive(Debug, Default)]
@@ -72,6 +74,8 @@ pub(crate) enum ErrorClass {
     Usage,
     /// Nothing failed, but there are differences, and the command line asks to report them: `--check`, `--exit-code`.
     Differences,
+    /// Nothing differs as far as it was compared, and not everything was.
+    NotCompared,
     /// The reader of our output has closed it: `kiln fn source | head`. This is not a failure.
     OutputClosed,
 }
@@ -126,6 +130,7 @@ impl CommandError {
             (ErrorClass::OutputClosed, _) => return ExitCode::SUCCESS,
             (ErrorClass::Usage, Compat::Kiln) => ExitCode::from(USAGE),
             (ErrorClass::Differences, Compat::Kiln) => ExitCode::from(DIFFERENCES),
+            (ErrorClass::NotCompared, Compat::Kiln) => ExitCode::from(NOT_COMPARED),
             _ => ExitCode::FAILURE,
         };
         interrupt::exit_code().unwrap_or(code)

@@ -161,7 +161,7 @@ impl EvaluatorFlags {
             },
         )?;
         let kept = self.cache.open(ui)?;
-        let policy = self.functions.policy(ui)?;
+        let policy = self.functions.policy(ui, pull_policy)?;
         let is_self_contained = policy.is_none() && !self.functions.has_runner();
         let evaluators = ChainOptions {
             own,

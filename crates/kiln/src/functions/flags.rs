@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use kiln_evaluators::{ExecOptions, NativeOptions};
+use kiln_evaluators::{ExecOptions, NativeOptions, PolicyGuard};
 use kiln_exec::ExecEvaluator;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
-use kiln_policy::LoadedPolicy;
+use kiln_oci::PullPolicy;
 use kiln_runtime::{Evaluator, Network};
 use kiln_sandbox::{HostEnvironment, Sandbox, SandboxMode, SandboxPolicy};
 
@@ -54,8 +54,12 @@ impl FunctionFlags {
     }
 
     /// Which functions may run, and how.
-    pub(crate) fn policy(&self, ui: &Ui) -> Result<Option<Arc<LoadedPolicy>>> {
-        self.policy.load(ui)
+    pub(crate) fn policy(
+        &self,
+        ui: &Ui,
+        pull_policy: PullPolicy,
+    ) -> Result<Option<Arc<PolicyGuard>>> {
+        self.policy.guard(ui, pull_policy)
     }
 
     /// The built-in functions, unless they are turned off.

@@ -4,13 +4,17 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
+use kiln_evaluators::{PolicyGuard, VerifierOptions};
+use kiln_oci::PullPolicy;
 use kiln_policy::{LoadedPolicy, PolicyEvent, PolicyPaths, PolicyRefusal, RunWay};
-use kiln_runtime::{FindError, FunctionSpec, RunError};
+use kiln_runtime::{FindError, FunctionSpec, RunContext, RunError};
 
+use super::registry_tags::registry_options;
 use crate::environment::{HOME, KILN_POLICY, XDG_CONFIG_HOME};
 use crate::error::{CommandError, ErrorClass};
+use crate::image_store::store_directory;
 use crate::ui::Ui;
 
 #[derive(Args, Debug, Default)]
@@ -21,8 +25,25 @@ pub(crate) struct PolicyFlags {
 }
 
 impl PolicyFlags {
+    /// The policy that applies, and the verifier of the signatures that it requires; `None` if there is none.
+    pub(crate) fn guard(
+        &self,
+        ui: &Ui,
+        pull_policy: PullPolicy,
+    ) -> Result<Option<Arc<PolicyGuard>>> {
+        let Some(policy) = self.load(ui)? else {
+            return Ok(None);
+        };
+        let options = VerifierOptions {
+            store: Some(store_directory()),
+            registry: registry_options().context("cannot use the proxies of the environment")?,
+            pull_policy,
+        };
+        Ok(Some(Arc::new(PolicyGuard::new(policy, options))))
+    }
+
     /// The policy that applies; `None` if there is none. Nothing runs if it is invalid.
-    pub(crate) fn load(&self, ui: &Ui) -> Result<Option<Arc<LoadedPolicy>>> {
+    pub(crate) fn load(&self, ui: &Ui) -> Result<Option<LoadedPolicy>> {
         let listener = ui.clone();
         let loaded = LoadedPolicy::load(&self.paths(), move |event| match event {
             PolicyEvent::Warned(text) => listener.warn(text),
@@ -39,7 +60,7 @@ impl PolicyFlags {
             ),
             ..CommandError::new(format!("error: {:#}", anyhow::Error::from(error)))
         })?;
-        Ok(loaded.map(Arc::new))
+        Ok(loaded)
     }
 
     fn paths(&self) -> PolicyPaths {
@@ -56,15 +77,17 @@ impl PolicyFlags {
     }
 }
 
-/// Checks a function that runs outside of a chain of evaluators.
+/// Checks a function that runs outside of a chain of evaluators. Returns the function to run, whose image was verified if the
+/// policy requires it.
 pub(crate) fn check(
-    policy: Option<&Arc<LoadedPolicy>>,
+    policy: Option<&Arc<PolicyGuard>>,
     function: &FunctionSpec,
     way: RunWay,
-) -> Result<(), RunError> {
-    match policy.map(|policy| policy.decide(function, way, None)) {
-        None | Some(Ok(_)) => Ok(()),
-        Some(Err(refusal)) => Err(RunError::Denied(Arc::new(refusal))),
+    ctx: &RunContext,
+) -> Result<FunctionSpec, RunError> {
+    match policy {
+        None => Ok(function.clone()),
+        Some(policy) => policy.check(function, way, ctx),
     }
 }
 

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 use kiln_krm::kptfile::FunctionKind;
-use kiln_krm::package::{FileAction, FileChange, FileSource};
+use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource};
 use kiln_krm::paths;
 use kiln_krm::results::FunctionResult;
 use kiln_pages::report::{
     self, ChangedFile, PhaseTime, ReportAction, ReportFormat, ReportInput, ReportModel,
-    ReportProblem, StepInput, StepKind, StepStatus, Verdict,
+    ReportProblem, SecretValues, StepInput, StepKind, StepStatus, Verdict,
 };
 use kiln_render::{CallRecord, Event, Log, TouchedResources};
 
@@ -80,7 +80,7 @@ impl ReportTargets {
 
     /// Whether calls record the resources that they touch.
     pub(crate) fn touched(&self) -> TouchedResources {
-        match self.targets.is_empty() {
+        match self.is_empty() {
             true => TouchedResources::Ignore,
             false => TouchedResources::Record,
         }
@@ -110,6 +110,7 @@ pub(crate) struct RunRecorder<'a> {
     began: Instant,
     calls: RefCell<Vec<RecordedCall>>,
     files: RefCell<Vec<ChangedFile>>,
+    secrets: RefCell<SecretValues>,
     rendered: RefCell<Option<Duration>>,
 }
 
@@ -131,6 +132,7 @@ impl<'a> RunRecorder<'a> {
             began: Instant::now(),
             calls: RefCell::default(),
             files: RefCell::default(),
+            secrets: RefCell::default(),
             rendered: RefCell::default(),
         }
     }
@@ -145,6 +147,13 @@ impl<'a> RunRecorder<'a> {
         match self.reports.is_empty() {
             true => interruptible(work),
             false => work(),
+        }
+    }
+
+    /// Keeps the values of Secrets in an input that is not a file of the package.
+    pub(crate) fn note_input(&self, text: &[u8]) {
+        if !self.reports.is_empty() {
+            self.secrets.borrow_mut().add_file(text);
         }
     }
 
@@ -194,6 +203,10 @@ impl<'a> RunRecorder<'a> {
         let duration = self.began.elapsed();
         let calls = self.calls.into_inner();
         let files = self.files.into_inner();
+        let mut secrets = self.secrets.into_inner();
+        if let Some(files) = run.files {
+            add_secrets(files, &mut secrets);
+        }
         let has_failed_step = calls.iter().any(|call| call.status == StepStatus::Failed);
         let verdict = match (error, run.action) {
             (None, _) => Verdict::Passed,
@@ -223,10 +236,14 @@ impl<'a> RunRecorder<'a> {
             started: started.map_or(String::new(), |time| format!("{time:.0}")),
             duration_us: micros(duration),
             verdict,
-            problems: error.and_then(problem).into_iter().collect(),
+            problems: error
+                .and_then(|error| problem(error, run.directory))
+                .into_iter()
+                .collect(),
             steps,
             phases,
             files,
+            secrets,
             read: &|path| run.files.and_then(|files| files.read(path).ok()),
         })
     }
@@ -278,6 +295,12 @@ impl Log for RunRecorder<'_> {
                         directory: directory.clone(),
                     },
                 );
+            if let Some(call) = &recorded {
+                let mut secrets = self.secrets.borrow_mut();
+                for document in &call.record.secrets {
+                    secrets.add_document(document);
+                }
+            }
             self.calls.borrow_mut().extend(recorded);
         }
         self.log.event(event);
@@ -316,6 +339,7 @@ fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
         // Reports show results, which are the same.
         is_cached: _,
         touched,
+        secrets: _,
     } = *call.record;
     let mut result = *call.result;
     let files = result
@@ -377,18 +401,48 @@ fn phases(steps: &[StepInput], rendered: Option<Duration>, total: Duration) -> V
 }
 
 /// The error of the command; nothing if the log of a function has everything.
-fn problem(error: &CommandError) -> Option<ReportProblem> {
+fn problem(error: &CommandError, directory: &str) -> Option<ReportProblem> {
     let message = error.plain_message();
     let position = error.position.as_ref();
     (!message.is_empty()).then(|| ReportProblem {
         severity: "error".to_owned(),
         message: message.to_owned(),
-        file: position.map(|position| position.file.clone()),
+        file: position.map(|position| in_package(&position.file, directory)),
         line: position.map(|position| position.line),
         column: position.map(|position| position.column),
         hint: error.hint.clone(),
         step: None,
     })
+}
+
+/// A file as the user would name it, relative to the directory of the package.
+fn in_package(file: &str, directory: &str) -> String {
+    let directory = paths::clean(directory);
+    let inside = file.strip_prefix(&directory);
+    let inside = inside.and_then(|rest| rest.strip_prefix('/'));
+    inside.unwrap_or(file).to_owned()
+}
+
+/// Collects the values of Secrets from all files that may contain resources, also from those that no function saw.
+fn add_secrets(files: &dyn FileSource, secrets: &mut SecretValues) {
+    let mut pending = vec![String::new()];
+    while let Some(directory) = pending.pop() {
+        for entry in files.list(&directory).unwrap_or_default() {
+            let path = paths::join(&[&directory, &entry.name]);
+            match entry.kind {
+                EntryKind::Directory if entry.name != ".git" => pending.push(path),
+                EntryKind::File | EntryKind::SymlinkToFile if has_resources(&entry.name) => {
+                    secrets.add_file(&files.read(&path).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn has_resources(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_evaluators::{ChainOptions, ExecOptions, NativeOptions, WasmChainOptions, WasmPrograms};
+use kiln_evaluators::{
+    ChainOptions, ExecOptions, NativeOptions, PolicyGuard, WasmChainOptions, WasmPrograms,
+};
 use kiln_exec::ExecEvaluator;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::DEFAULT_PREFIX;
 use kiln_oci::PullPolicy;
 use kiln_package::available_threads;
-use kiln_policy::LoadedPolicy;
 use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
 use kiln_render::{Builtins, ExternalFunctions, Jobs, Log, Tags};
 use kiln_runtime::{
@@ -58,7 +59,7 @@ pub(crate) struct RenderSetup {
     prefers_modules: bool,
     programs: Option<ExecEvaluator>,
     remote: Option<Arc<dyn Evaluator>>,
-    policy: Option<Arc<LoadedPolicy>>,
+    policy: Option<Arc<PolicyGuard>>,
     overrides: RunnerOptions,
     registry_tags: RegistryTags,
     cancel: CancelToken,
@@ -102,7 +103,7 @@ impl RenderFlags {
             prefers_modules: self.wasm.prefers_modules(),
             programs,
             remote: flags.remote()?,
-            policy: flags.policy(ui)?,
+            policy: flags.policy(ui, PullPolicy::IfNotPresent)?,
             overrides: RunnerOptions {
                 timeout: flags.timeout,
                 max_output: flags.max_output,
@@ -128,7 +129,7 @@ impl RenderSetup {
             prefers_modules: false,
             programs: None,
             remote: None,
-            policy: PolicyFlags::default().load(ui)?,
+            policy: PolicyFlags::default().guard(ui, PullPolicy::IfNotPresent)?,
             overrides: RunnerOptions::default(),
             registry_tags: RegistryTags::new(cancel.clone()),
             cancel,

@@ -418,3 +418,26 @@ fn doc_reports_errors() {
          These functions need it:\n  ghcr.io/kptdev/krm-functions-catalog/x\n",
     );
 }
+
+#[test]
+fn the_page_on_logging() {
+    check_page("docs/logging.md", 1);
+}
+
+/// A page with examples that no test runs would rot.
+#[test]
+fn every_page_with_examples_is_run() {
+    let tests = include_str!("docs.rs");
+    let listed = fs::read_dir(repository().join("docs")).expect("a directory");
+    let pages = listed.map(|entry| entry.expect("an entry").file_name());
+    let mut pages: Vec<String> = pages
+        .map(|name| format!("docs/{}", name.to_string_lossy()))
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    pages.push("README.md".to_owned());
+    for page in pages {
+        let text = fs::read_to_string(repository().join(&page)).expect("a page");
+        let is_run = tests.contains(&format!("check_page(\"{page}\""));
+        assert_eq!(!examples(&text).is_empty(), is_run, "{page}");
+    }
+}

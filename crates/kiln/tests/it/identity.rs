@@ -66,6 +66,21 @@ fn programs_have_the_digest_of_their_file() {
 }
 
 #[test]
+fn an_engine_names_the_digest_that_it_pulled() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, "image: example.com/team/fn:v1");
+    let digest = format!("sha256:{}", "1".repeat(64));
+    let engine = format!(
+        "#!/bin/sh\ncase \"$1 $2\" in\n'image inspect') echo example.com/team/fn@{digest};;\nrun*) exec cat;;\n*) echo 24.0.0;;\nesac\n"
+    );
+    test_env.write_program("docker", &engine);
+    let linked = test_env.shell(&test_env.work(), "mv docker ../bin/docker", &[]);
+    assert_eq!(linked.code, Some(0), "{linked:?}");
+    let identity = format!("image:example.com/team/fn@{digest}");
+    check(&test_env, "--image-runtime docker", &identity);
+}
+
+#[test]
 fn a_runner_reports_what_it_ran() {
     let (test_env, runner) = (TestEnvironment::new(), Running::named("runner"));
     package(&test_env, "image: example.com/three:v1");

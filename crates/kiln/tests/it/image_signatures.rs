@@ -4,7 +4,7 @@ use crate::package_images::registry::TestRegistry;
 use crate::test_environment::{Outcome, TestEnvironment};
 
 #[path = "../../../kiln-store/tests/it/sign.rs"]
-mod sign;
+pub(crate) mod sign;
 
 use sign::{RegistryFile, Signer, bundle_files, classic_files};
 

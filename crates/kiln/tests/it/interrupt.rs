@@ -94,6 +94,41 @@ fn an_interrupt_ends_the_function_and_all_it_started() {
     }
 }
 
+/// The signal ends the function, and the report says so.
+#[test]
+fn a_report_is_written_after_an_interrupt() {
+    for args in [RENDER, EVAL] {
+        let test_env = test_env();
+        let reports = [
+            "--report",
+            "r.html",
+            "--report",
+            "r.sarif",
+            "--report-data",
+            "data",
+        ];
+        let live = kiln(&test_env, &[args, &reports[..]].concat());
+        let processes = processes(&test_env);
+        live.signal(Signal::INT);
+        let (code, printed) = live.end();
+        assert_eq!(code, Some(130), "{args:?}: {printed}");
+        for process in processes {
+            assert_gone(&process);
+        }
+        let data = fs::read(test_env.work().join("data")).expect("data");
+        let data: serde_json::Value = serde_json::from_slice(&data).expect("JSON");
+        assert_eq!(data["verdict"], "failed", "{data:#}");
+        assert_eq!(data["steps"][0]["status"], "failed", "{data:#}");
+        let files = data["files"].as_array().expect("files");
+        let is_resource = |file: &&serde_json::Value| file["path"] == "a.yaml";
+        assert_eq!(files.iter().find(is_resource), None, "{data:#}");
+        for name in ["r.html", "r.sarif"] {
+            let text = fs::read_to_string(test_env.work().join(name)).expect("a report");
+            assert!(text.contains("interrupted"), "{name}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_second_interrupt_leaves_nothing_either() {
     for args in [RENDER, RUN] {

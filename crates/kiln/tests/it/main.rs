@@ -39,6 +39,7 @@ mod packages;
 mod pkg;
 mod pkg_remote;
 mod policy;
+mod policy_signatures;
 mod progress;
 mod real_images;
 mod recorded;

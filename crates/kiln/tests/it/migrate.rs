@@ -118,8 +118,35 @@ fn failures_are_distinguished() {
         ran.stdout
     );
     let ran = check(&test_env, Some("exit 1"), &[]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     assert!(
         ran.stdout.contains("all/team/db: kiln and kpt both fail: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .contains(": 0 without differences, 0 that differ only in layout, 0 that differ, 0 that kiln cannot render, 1 that kpt cannot render, 1 that neither can render\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_package_that_neither_renders_is_not_without_differences() {
+    let test_env = packages();
+    let exec = KPTFILE.replace("image: gcr.io/kpt-fn/set-labels:v0.2.0", "exec: ./function");
+    test_env.write("all/team/db/Kptfile", &exec);
+    let ran = check(
+        &test_env,
+        Some("case \"$3\" in */db) exit 1;; esac; exec kiln \"$@\""),
+        &[],
+    );
+    assert_eq!(ran.code, Some(4), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(
+            ": 1 without differences, 0 that differ only in layout, 0 that differ, 0 that kiln cannot render, 1 that neither can render\n"
+        ),
         "{}",
         ran.stdout
     );
@@ -129,7 +156,13 @@ fn failures_are_distinguished() {
 fn without_kpt_kiln_renders_alone() {
     let test_env = packages();
     let ran = check(&test_env, None, &[]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert_eq!(ran.code, Some(4), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("2 package(s): 0 without differences, ")
+            && ran.stdout.ends_with(", 2 not compared with kpt\n"),
+        "{}",
+        ran.stdout
+    );
     assert!(
         ran.stdout
             .starts_with("all/app: kiln renders it in TIME 4 file(s) change\n"),

@@ -174,12 +174,22 @@ fn without_a_valid_policy_nothing_runs() {
         &render(&test_env, &[]),
         "policy.yaml:3: unknown key \"rulez\"",
     );
-    let signed = "default: allow\nrules:\n- match: '*'\n  require:\n  - signature: {key: a.pub}\n";
-    policy(&test_env, signed);
-    refused(
-        &render(&test_env, &[]),
-        "policy.yaml:6: signatures are not supported yet",
-    );
+    for (signature, message) in [
+        (
+            "{key: /missing/a.pub}",
+            "policy.yaml:6: cannot read the key file /missing/a.pub: ",
+        ),
+        (
+            "{identity: {issuer: a, subject: b}}",
+            "policy.yaml:6: `identity` is not supported: keyless signatures cannot be verified",
+        ),
+    ] {
+        let signed = format!(
+            "default: allow\nrules:\n- match: '*'\n  require:\n  - signature: {signature}\n"
+        );
+        policy(&test_env, &signed);
+        refused(&render(&test_env, &[]), message);
+    }
     // A policy in the package is a resource like others.
     let argument = ["fn", "render", "app", "--policy=app"];
     refused(

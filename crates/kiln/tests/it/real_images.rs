@@ -99,6 +99,11 @@ impl ImageFiles {
 fn check_image(name: &str, layer: LayerBuilder, entrypoint: &[&str]) {
     let test_env = TestEnvironment::new();
     let registry = TestRegistry::start();
+    // Engines do not run an image as a user that it does not have.
+    let passwd = b"nobody:x:65534:65534::/:/bin/false\n";
+    let layer = layer
+        .file("etc/passwd", 0o644, passwd)
+        .and_then(LayerBuilder::finish);
     let mut layout = ImageLayout::default();
     let spec = ImageSpec {
         platform: Platform::this_machine(),
@@ -106,7 +111,7 @@ fn check_image(name: &str, layer: LayerBuilder, entrypoint: &[&str]) {
             entrypoint: entrypoint.iter().map(|&word| word.to_owned()).collect(),
             ..RunConfig::default()
         },
-        layers: vec![layer.finish().expect("a layer")],
+        layers: vec![layer.expect("a layer")],
     };
     let root = add_image(&mut layout, spec).expect("an image");
     registry.add(&format!("real/{name}:v1"), &layout, &root);

@@ -133,6 +133,29 @@ fn an_eval_that_fails_is_reported() {
 }
 
 #[test]
+fn a_render_that_fails_is_reported_in_every_format() {
+    let test_env = test_env();
+    test_env.write_program(
+        "blue.sh",
+        "#!/bin/sh\ncat >/dev/null\necho oops >&2\nexit 3\n",
+    );
+    let args = [&["fn", "render", "pkg", "--allow-exec"][..], &ALL].concat();
+    let ran = test_env.kiln(&args, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let data = data(&test_env, "data");
+    assert_eq!(data["verdict"], "failed");
+    assert_eq!(data["steps"][0]["exitCode"], 3, "{data:#}");
+    for name in ["r.html", "r.md", "r.sarif", "r.junit.xml"] {
+        let text = read(&test_env, name);
+        assert!(
+            text.contains("oops") || text.contains("exit code 3"),
+            "{name}: {text}"
+        );
+    }
+    assert!(read(&test_env, "r.trace.json").contains("blue.sh"));
+}
+
+#[test]
 fn a_package_that_cannot_be_read_is_reported() {
     let test_env = test_env();
     test_env.write("pkg/broken.yaml", "a: [1\nb: 2\n");
@@ -207,6 +230,167 @@ fn a_report_of_an_eval_has_no_secret() {
     for name in ["r.html", "data"] {
         let text = read(&test_env, name);
         assert!(!text.contains("hunter2"), "{name}: {text}");
+    }
+}
+
+const SECRET: &str =
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: hunter2-red\n";
+
+/// A function that changes nothing and prints the values of Secrets.
+const LEAK: &str = "#!/bin/sh\ninput=$(cat)\nprintf '%s\\n' \"$input\"\necho \"$input\" | grep password: >&2\nexit $(cat code)\n";
+
+/// Checks that no report contains a value.
+#[track_caller]
+fn check_has_no_secret(test_env: &TestEnvironment, args: &[&str], input: &str, code: i32) {
+    let args = [args, &["--log-format", "github"], &ALL].concat();
+    let ran = test_env.kiln(&args, input);
+    assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+    let names = [
+        "r.html",
+        "r.md",
+        "r.sarif",
+        "r.junit.xml",
+        "r.trace.json",
+        "data",
+    ];
+    for name in names {
+        let text = read(test_env, name);
+        assert!(!text.contains("hunter2"), "{name}: {text}");
+    }
+    let annotations = ran
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("::error"));
+    for line in annotations {
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+}
+
+#[test]
+fn secrets_that_did_not_change_are_not_reported() {
+    for (code, ended) in [("0", 0), ("3", 1)] {
+        let test_env = test_env();
+        test_env.write("pkg/secret.yaml", SECRET);
+        test_env.write_program("blue.sh", LEAK);
+        test_env.write("code", code);
+        let render = ["fn", "render", "pkg", "--allow-exec"];
+        check_has_no_secret(&test_env, &render, "", ended);
+        let leaked = &data(&test_env, "data")["steps"][0]["stderr"];
+        assert_eq!(*leaked, "    password: (secret)\n");
+        let eval = ["fn", "eval", "pkg", "--exec", "./blue.sh"];
+        check_has_no_secret(&test_env, &eval, "", ended);
+        let list = format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}",
+            SECRET.trim_end().replace('\n', "\n  ")
+        );
+        let eval = ["fn", "eval", "-", "--exec", "./blue.sh"];
+        check_has_no_secret(&test_env, &eval, &list, ended);
+    }
+}
+
+#[test]
+fn secrets_that_a_function_made_are_not_reported_when_the_next_one_fails() {
+    let test_env = test_env();
+    test_env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./make.sh\n    - exec: ./leak.sh\n",
+    );
+    test_env.write("code", "3");
+    test_env.write_program("leak.sh", LEAK);
+    let made = SECRET.trim_end().replace('\n', "\n    ");
+    test_env.write_program(
+        "make.sh",
+        &format!("#!/bin/sh\ncat >/dev/null\ncat <<'E'\napiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n  - {made}\nE\n"),
+    );
+    check_has_no_secret(&test_env, &["fn", "render", "pkg", "--allow-exec"], "", 1);
+    let data = data(&test_env, "data");
+    assert!(
+        data["steps"][1]["stderr"].to_string().contains("(secret)"),
+        "{data:#}"
+    );
+    // The step that failed changed nothing.
+    assert_eq!(
+        data["steps"][1]["touched"],
+        Value::Array(Vec::new()),
+        "{data:#}"
+    );
+}
+
+#[test]
+fn a_secret_that_cannot_be_parsed_is_not_reported() {
+    let test_env = test_env();
+    test_env.write(
+        "pkg/secret.yaml",
+        &format!("{SECRET}  other: \"hunter2-blue\n"),
+    );
+    for args in [
+        &["fn", "render", "pkg", "--allow-exec"][..],
+        &["fn", "eval", "pkg", "--exec", "./blue.sh"],
+    ] {
+        check_has_no_secret(&test_env, args, "", 1);
+    }
+    let input = format!("{SECRET}  other: \"hunter2-blue\n");
+    check_has_no_secret(
+        &test_env,
+        &["fn", "eval", "-", "--exec", "./blue.sh"],
+        &input,
+        1,
+    );
+}
+
+#[test]
+fn arguments_of_functions_are_not_reported() {
+    let test_env = test_env();
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report-data",
+        "data",
+    ];
+    succeeds(&test_env.kiln(&[&args[..], &["--", "password=hunter2"]].concat(), ""));
+    let text = read(&test_env, "data");
+    assert!(
+        !text.contains("hunter2") && text.contains("password=(secret)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn problems_name_the_file_from_where_the_command_ran() {
+    let test_env = test_env();
+    test_env.write_program("blue.sh", "#!/bin/sh\ncat >/dev/null\nexit 3\n");
+    let directory = test_env.work().join("pkg").display().to_string();
+    let file_uri = format!("file://{directory}/Kptfile");
+    for (named, uri, file) in [
+        ("pkg", "pkg/Kptfile", "pkg/Kptfile"),
+        ("./pkg/", "pkg/Kptfile", "pkg/Kptfile"),
+        (
+            directory.as_str(),
+            &file_uri,
+            &format!("{directory}/Kptfile"),
+        ),
+    ] {
+        let flags = ["--log-format", "github", "--report", "r.sarif"];
+        let args = [&["fn", "render", named, "--allow-exec"], &flags[..]].concat();
+        let ran = test_env.kiln(&args, "");
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let sarif = data(&test_env, "r.sarif");
+        let results = sarif["runs"][0]["results"].as_array().expect("results");
+        let places: Vec<&Value> = results
+            .iter()
+            .filter_map(|result| result["locations"].get(0))
+            .collect();
+        let [place] = places[..] else {
+            panic!("{sarif:#}")
+        };
+        let place = &place["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], uri);
+        assert_eq!(place["region"]["startLine"], 7, "{sarif:#}");
+        let wanted = format!("::error file={file},line=7,");
+        assert!(ran.stderr.contains(&wanted), "{named}: {}", ran.stderr);
     }
 }
 

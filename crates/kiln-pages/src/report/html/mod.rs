@@ -3,6 +3,7 @@
 mod changes;
 mod pipeline;
 mod sections;
+mod smaller;
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -10,8 +11,19 @@ use super::model::{ReportModel, Verdict};
 use crate::parts::{duration_text, tile};
 use crate::raw;
 
-/// The whole page.
+/// The page, whole unless it would be too large to open.
 pub(super) fn page(model: &ReportModel) -> String {
+    let mut page = whole_page(model);
+    for model in smaller::smaller(model) {
+        if page.len() <= smaller::MOST_PAGE_BYTES {
+            break;
+        }
+        page = whole_page(&model);
+    }
+    page
+}
+
+fn whole_page(model: &ReportModel) -> String {
     let title = format!("{}: {}", model.package, model.headline());
     let page = html! {
         (DOCTYPE)

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use kiln_container::{CommandStyle, PullPolicy};
+use kiln_evaluators::PolicyGuard;
 use kiln_krm::image::with_prefix;
 use kiln_krm::{Dialect, Wrapper, write_list};
-use kiln_policy::{LoadedPolicy, RunWay};
+use kiln_policy::RunWay;
 use kiln_runtime::process::FinishedProcess;
 use kiln_runtime::{FunctionSpec, NotFoundThenUnavailable, RunContext, RunError};
 
@@ -63,7 +64,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         pulls: Arc::new(FunctionPulls(ui.clone())),
     };
     let images = args.image_runtime.check(ui.compat(), settings)?;
-    let policy = PolicyFlags::default().load(ui)?;
+    let policy = PolicyFlags::default().guard(ui, PullPolicy::IfNotPresent)?;
     // Some functions read their input before their arguments.
     let empty_list = write_list(&Wrapper::resource_list(Dialect::Current), &[], None, None);
     let ctx = RunContext {
@@ -103,23 +104,22 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
 /// The documentation of an image, by kiln itself or else by an engine.
 fn help(
     images: &ImageEvaluators,
-    policy: Option<&Arc<LoadedPolicy>>,
+    policy: Option<&Arc<PolicyGuard>>,
     image: &str,
     empty_list: &str,
     ctx: &RunContext,
 ) -> Result<FinishedProcess, RunError> {
     let function = FunctionSpec::image(image);
-    let may_run = |way| policy::check(policy, &function, way);
-    let left = match &images.image {
+    let allowed = |way| policy::check(policy, &function, way, ctx);
+    let left = match images.image.as_ref().zip(allowed(RunWay::Image).ok()) {
         None => None,
-        Some(_) if may_run(RunWay::Image).is_err() => None,
-        Some(evaluator) => match evaluator.help(image, empty_list, ctx) {
+        Some((evaluator, allowed)) => match evaluator.help(allowed.name(), empty_list, ctx) {
             Err(RunError::NotFound(error)) => Some(error),
             finished => return finished,
         },
     };
-    may_run(RunWay::Engine)?;
-    let finished = images.container.help(image, empty_list, ctx);
+    let by_engine = allowed(RunWay::Engine)?;
+    let finished = images.container.help(by_engine.name(), empty_list, ctx);
     match (finished, left) {
         (Err(RunError::Unavailable(error)), Some(not_found)) => {
             let not_found = not_found.into();

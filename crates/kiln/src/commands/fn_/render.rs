@@ -11,8 +11,8 @@ use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::{FileChange, FileSource};
 use kiln_krm::record::UnknownKeys;
-use kiln_oci::PullPolicy;
 use kiln_krm::results::FunctionResultList;
+use kiln_oci::PullPolicy;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
 use kiln_pages::report::ReportAction;
 use kiln_render::{

@@ -23,8 +23,9 @@ use crate::ui::Ui;
 /// Render copies of all packages below a directory with kiln and with kpt, and print what differs
 ///
 /// The packages themselves do not change. kpt is the one that KILN_KPT names, else the one on the PATH; without it, only kiln
-/// renders. kpt needs a container engine for images. Exits with 3 if something differs, and with 1 if kiln cannot render a
-/// package that kpt can.
+/// renders. kpt needs a container engine for images. Exits with 1 if kiln cannot render a package that kpt can, with 3 if
+/// something differs or only kpt fails, and with 4 if nothing differs and not every package could be compared: there is no kpt, or
+/// both fail.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  kiln migrate check packages\n  kiln migrate check packages --diff"
@@ -159,15 +160,19 @@ struct Counts {
     same: usize,
     layout: usize,
     content: usize,
-    failed: usize,
+    kpt_failed: usize,
+    kiln_failed: usize,
+    both_failed: usize,
+    /// Only kiln rendered them.
+    alone: usize,
 }
 
 impl Counts {
     fn add(&mut self, verdict: &MigrationVerdict) {
         let counter = match verdict {
-            MigrationVerdict::Renders { .. }
-            | MigrationVerdict::Same { .. }
-            | MigrationVerdict::BothFail { .. } => &mut self.same,
+            MigrationVerdict::Renders { .. } => &mut self.alone,
+            MigrationVerdict::Same { .. } => &mut self.same,
+            MigrationVerdict::BothFail { .. } => &mut self.both_failed,
             MigrationVerdict::Different { files, .. } => {
                 let is_layout = |file: &DifferentFile| file.difference == FileDifference::Layout;
                 match files.iter().all(is_layout) {
@@ -175,8 +180,8 @@ impl Counts {
                     false => &mut self.content,
                 }
             }
-            MigrationVerdict::KptFails { .. } => &mut self.content,
-            MigrationVerdict::KilnFails { .. } => &mut self.failed,
+            MigrationVerdict::KptFails { .. } => &mut self.kpt_failed,
+            MigrationVerdict::KilnFails { .. } => &mut self.kiln_failed,
         };
         *counter += 1;
     }
@@ -186,26 +191,43 @@ impl Counts {
             same,
             layout,
             content,
-            failed,
+            kpt_failed,
+            kiln_failed,
+            both_failed,
+            alone,
         } = self;
-        format!(
+        let mut text = format!(
             "{packages} package(s): {same} without differences, {layout} that differ only in layout, \
-             {content} that differ, {failed} that kiln cannot render"
-        )
+             {content} that differ, {kiln_failed} that kiln cannot render"
+        );
+        // What was not compared proves nothing, and is not usual.
+        for (count, what) in [
+            (kpt_failed, "that kpt cannot render"),
+            (both_failed, "that neither can render"),
+            (alone, "not compared with kpt"),
+        ] {
+            if *count > 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text
     }
 
     fn outcome(&self) -> Result<()> {
-        if self.failed > 0 {
-            let error = CommandError {
-                class: ErrorClass::Function,
-                ..CommandError::default()
-            };
-            return Err(error.into());
+        let class = if self.kiln_failed > 0 {
+            ErrorClass::Function
+        } else if self.layout + self.content + self.kpt_failed > 0 {
+            ErrorClass::Differences
+        } else if self.both_failed + self.alone > 0 {
+            ErrorClass::NotCompared
+        } else {
+            return Ok(());
+        };
+        Err(CommandError {
+            class,
+            ..CommandError::default()
         }
-        match self.layout + self.content {
-            0 => Ok(()),
-            _ => Err(CommandError::differences().into()),
-        }
+        .into())
     }
 }
 

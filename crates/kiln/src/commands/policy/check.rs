@@ -129,6 +129,7 @@ fn check(policy: &Policy, package: &str, function: &Function, prefix: &str) -> C
         deciders,
         mut ways,
         refusal,
+        signatures,
         warning,
         ..
     } = explanation;
@@ -137,6 +138,11 @@ fn check(policy: &Policy, package: &str, function: &Function, prefix: &str) -> C
         (None, Some(_)) => "no rule matches: it runs with a warning".to_owned(),
         (None, None) => String::new(),
     };
+    if reason.is_empty() && !signatures.is_empty() {
+        let keys = signatures.iter().map(|it| it.key.name());
+        let keys: Vec<&str> = keys.collect();
+        reason = format!("an image must be signed: {}", keys.join(", "));
+    }
     if ways == [RunWay::Native] && !is_built_in {
         reason = "it may only run as a built-in function, and is not one".to_owned();
     }

@@ -88,10 +88,17 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         destination: &destination,
     };
     let began = Instant::now();
-    let read = interruptible(|| read(ui, source.as_ref(), &args.results_dir));
+    let mut standard_input = Vec::new();
+    let read = interruptible(|| read(ui, source.as_ref(), &args.results_dir, &mut standard_input));
     let (read, files) = match read {
         Ok((input, files)) => (Ok(input), files),
-        Err(error) => (Err(error), None),
+        Err(error) => {
+            // A report must not show the Secrets of a package that cannot be read either.
+            let root = source.as_ref().map(|source| source.location.root());
+            let files =
+                root.and_then(|root| DiskFiles::open(root, ui.compat().outside_links()).ok());
+            (Err(error), files)
+        }
     };
     let log = FunctionLog::new(ui);
     let log = match &files {
@@ -99,6 +106,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         None => log,
     };
     let recorder = RunRecorder::new(&log, &reports).since(began);
+    recorder.note_input(&standard_input);
     let done = read.and_then(|input| {
         let read = ReadPackage {
             input,
@@ -335,10 +343,12 @@ fn read(
     ui: &Ui,
     source: Option<&InputPackage>,
     results_dir: &str,
+    standard_input: &mut Vec<u8>,
 ) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
     match source {
         None => {
-            let list = package::input(ui, ui.read_data()?, Dialect::Current)?;
+            *standard_input = ui.read_data()?;
+            let list = package::input(ui, standard_input.clone(), Dialect::Current)?;
             Ok((list.items, None))
         }
         Some(source) => {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use kiln_container::{CommandStyle, LEGACY_VARIABLES, Mount, PullPolicy};
-use kiln_evaluators::{ChainOptions, ExecOptions};
+use kiln_evaluators::{ChainOptions, ExecOptions, PolicyGuard};
 use kiln_exec::ExecEvaluator;
 use kiln_functions::StarlarkScript;
 use kiln_krm::Resource;
 use kiln_krm::annotations::{LEGACY_INDEX, LEGACY_PATH};
 use kiln_krm::declaration::{Declaration, Declared, declared_function};
 use kiln_krm::paths::{clean, directory};
-use kiln_policy::LoadedPolicy;
 use kiln_runtime::{Evaluator, EvaluatorChain, FunctionSpec, Network, Runner, Target};
 
 use super::flags::RunArgs;
@@ -79,7 +78,7 @@ struct Finder<'a> {
     ui: &'a Ui,
     args: &'a RunArgs,
     evaluators: EvaluatorChain,
-    policy: Option<Arc<LoadedPolicy>>,
+    policy: Option<Arc<PolicyGuard>>,
     steps: Vec<(Step, Config)>,
     /// The number of declarations, skipped ones included.
     count: usize,
@@ -105,7 +104,7 @@ impl<'a> Finder<'a> {
             pulls: Arc::new(FunctionPulls(ui.clone())),
         };
         let images = args.image_runtime.check(ui.compat(), settings)?;
-        let policy = args.policy.load(ui)?;
+        let policy = args.policy.guard(ui, PullPolicy::default())?;
         let evaluators = ChainOptions {
             policy: policy.clone(),
             exec: Some(ExecOptions {
@@ -229,7 +228,7 @@ impl<'a> Finder<'a> {
             self.ui.write_data(format!("{path}\n").as_bytes())?;
         }
         if let Some(policy) = &self.policy {
-            policy.decide_script(&path)?;
+            policy.policy().decide_script(&path)?;
         }
         let source = std::fs::read(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => anyhow!("open {path}: no such file or directory"),
