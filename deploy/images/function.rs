@@ -31,7 +31,7 @@ fn run(what: &str, number: Option<u64>) -> io::Result<ExitCode> {
         },
         // A process that dies.
         "crash" => std::process::abort(),
-        // A failure that is told as functions tell them.
+        // A failure, reported as functions report them.
         "fail" => {
             list.push_str("results:\n- message: this function always fails\n  severity: error\n");
             io::stdout().write_all(list.as_bytes())?;

@@ -163,7 +163,8 @@ impl ImageState {
         }
         let image = self.image(function.name(), ctx).ok()?;
         let platform = image.meta().platform.to_string();
-        let identity = identity(function.name(), &image);
+        let index = self.source.resolved_digest(function.name(), &self.options);
+        let identity = identity(function.name(), &image, index.as_ref());
         let prepared = prepare(image, function, Arguments::Default, &self.options).ok()?;
         let process = &prepared.process;
         let (uid, gid) = process.user;

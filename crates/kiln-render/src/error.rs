@@ -66,7 +66,8 @@ pub enum Failure {
 /// Something that a function needs and that is not available. Two are equal if their texts are.
 #[derive(Clone, Debug)]
 pub struct Unavailability {
-    text: String,
+    /// Without room to grow: errors stay small.
+    text: Box<str>,
     error: Arc<dyn Error + Send + Sync>,
 }
 
@@ -74,7 +75,7 @@ impl Unavailability {
     pub(crate) fn new(error: impl Into<Arc<dyn Error + Send + Sync>>) -> Unavailability {
         let error = error.into();
         Unavailability {
-            text: error_chain(&*error),
+            text: error_chain(&*error).into(),
             error,
         }
     }
@@ -157,7 +158,7 @@ impl Failure {
                 format!("function {function} reported {count} error(s) in its results")
             }
             Failure::Unavailable(unavailability) | Failure::Denied(unavailability) => {
-                unavailability.text.clone()
+                unavailability.text.to_string()
             }
             Failure::Remote { text, .. }
             | Failure::NotFound(text)

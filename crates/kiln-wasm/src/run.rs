@@ -114,11 +114,8 @@ impl CallSettings {
         let is_fixed = self.clock == WasmClock::Fixed && self.random == WasmRandom::Fixed;
         let bytes = |texts: &[String]| texts.iter().map(|text| text.clone().into()).collect();
         is_fixed.then(|| ReproducibleCall {
-            identity: FunctionIdentity::wasm(&module.digest.to_string()),
-            interface: match module.interface {
-                WasmInterface::Wasi1 => "wasi1",
-                WasmInterface::GoJs => "gojs",
-            },
+            identity: FunctionIdentity::wasm(&module.digest.to_string(), module.interface.name()),
+            interface: module.interface.name(),
             platform: None,
             arguments: bytes(&self.arguments),
             environment: bytes(&self.environment),

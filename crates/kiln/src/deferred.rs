@@ -6,8 +6,9 @@ use std::ops::Deref;
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id};
 
+/// Boxed, because the sizes of arguments differ much.
 #[derive(Debug)]
-pub(crate) struct Deferred<T>(T);
+pub(crate) struct Deferred<T>(Box<T>);
 
 impl<T> Deref for Deferred<T> {
     type Target = T;
@@ -43,11 +44,11 @@ fn with_its_about(command: Command, augment: fn(Command) -> Command) -> Command 
 
 impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Deferred<T>, clap::Error> {
-        T::from_arg_matches(matches).map(Deferred)
+        T::from_arg_matches(matches).map(|args| Deferred(Box::new(args)))
     }
 
     fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Deferred<T>, clap::Error> {
-        T::from_arg_matches_mut(matches).map(Deferred)
+        T::from_arg_matches_mut(matches).map(|args| Deferred(Box::new(args)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

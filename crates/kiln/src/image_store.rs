@@ -19,7 +19,7 @@ use kiln_store::{
 use crate::environment::{KILN_STORE, cache_directory};
 use crate::functions::registry_tags::registry_options;
 use crate::interrupt;
-use crate::ui::{Progress, Screen, Ui, Work};
+use crate::ui::{Progress, Ui, Work};
 
 /// The flags of commands that use the store.
 #[derive(Args, Debug)]

@@ -23,7 +23,7 @@ pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
             violations.push(Violation::file(path, message));
             continue;
         };
-        let copy = copy.split([',', ' ']).next().unwrap_or_default();
+        let copy = copy.split([',', ';', ' ']).next().unwrap_or_default();
         if copy != version {
             let message = format!("the version is {copy}, and {version} in Cargo.toml");
             violations.push(Violation::line(path, line, message));

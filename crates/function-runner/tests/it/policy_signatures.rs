@@ -8,13 +8,10 @@ use crate::pods::{call, config, start, unobserved};
 use crate::program::RunnerFiles;
 
 #[allow(dead_code, reason = "other tests use the rest")]
-#[path = "../../../kiln-store/tests/it/registry.rs"]
-mod registry;
-#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../../../kiln-store/tests/it/sign.rs"]
 mod sign;
 
-use registry::TestRegistry;
+use crate::registry::TestRegistry;
 use sign::{Signer, classic_files};
 
 fn push(registry: &TestRegistry, content: &[u8]) -> String {

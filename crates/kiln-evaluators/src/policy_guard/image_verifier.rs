@@ -43,10 +43,11 @@ pub(super) enum VerifyError {
 impl VerifyError {
     /// Whether the registry did not answer, so that nothing is known about the image.
     pub(super) fn is_unavailable(&self) -> bool {
-        match self {
-            VerifyError::Signature(SignatureError::Pull(PullError::Registry(error))) => {
-                error.class() == ErrorClass::Unavailable
-            }
+        let VerifyError::Signature(SignatureError::Pull(error)) = self else {
+            return false;
+        };
+        match &**error {
+            PullError::Registry(error) => error.class() == ErrorClass::Unavailable,
             _ => false,
         }
     }

@@ -133,7 +133,7 @@ async fn a_request_that_the_wrapper_would_refuse_is_not_sent() {
         let evaluator = evaluator.clone();
         let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
         let reply = request(&mut messages).await;
-        let _ = reply.send(Assignment::Pod(client.clone()));
+        let _ = reply.send(Assignment::Pod(client.clone(), None));
         let finished = next_event(&mut messages).await;
         assert!(matches!(finished, PoolEvent::Finished { .. }));
         match running.await.unwrap() {

@@ -125,7 +125,7 @@ impl<'a> Attempt<'a> {
     }
 
     pub(super) fn finish(self) -> Result<VerifiedImage, SignatureError> {
-        let image = self.request.reference.clone();
+        let image = Box::new(self.request.reference.clone());
         if let Some(verified) = self.verified {
             return Ok(verified);
         }

@@ -85,19 +85,28 @@ pub struct RejectedSignature {
 pub enum SignatureError {
     /// The image or its signatures cannot be read.
     #[error(transparent)]
-    Pull(#[from] PullError),
+    Pull(Box<PullError>),
     #[error("{image} has no signatures; looked for {}", searched.join(", "))]
     NotFound {
-        image: ImageReference,
+        image: Box<ImageReference>,
         searched: Vec<String>,
     },
     #[error("no signature of {image} is valid{}", reasons(rejected))]
     Rejected {
-        image: ImageReference,
+        image: Box<ImageReference>,
         rejected: Vec<RejectedSignature>,
     },
     #[error("{image} has {count} signatures, more than the limit of {MAX_SIGNATURES}")]
-    TooMany { image: ImageReference, count: usize },
+    TooMany {
+        image: Box<ImageReference>,
+        count: usize,
+    },
+}
+
+impl From<PullError> for SignatureError {
+    fn from(error: PullError) -> SignatureError {
+        SignatureError::Pull(Box::new(error))
+    }
 }
 
 impl From<RegistryError> for SignatureError {

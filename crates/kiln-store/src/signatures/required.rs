@@ -75,7 +75,7 @@ pub async fn verify_required(
     match chain.into_iter().nth(deepest) {
         Some(digest) => Ok(digest),
         None => Err(SignatureError::NotFound {
-            image: reference.clone(),
+            image: Box::new(reference.clone()),
             searched: Vec::new(),
         }),
     }

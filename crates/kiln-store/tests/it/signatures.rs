@@ -257,17 +257,20 @@ fn verified_signatures_are_kept_with_a_stored_image() {
 fn an_image_that_is_not_stored_needs_a_registry() {
     let test = SignedTest::new();
     let result = test.verify(PullPolicy::Never);
-    let is_missing = |error| matches!(error, SignatureError::Pull(PullError::NotInStore(_)));
-    assert!(is_missing(result.unwrap_err()));
+    let pull_error = |error| match error {
+        SignatureError::Pull(error) => *error,
+        error => panic!("{error}"),
+    };
+    let error = pull_error(result.unwrap_err());
+    assert!(matches!(error, PullError::NotInStore(_)));
     test.registry.go_away();
     let result = test.verify(PullPolicy::IfNotPresent);
-    let is_away = |error| {
-        matches!(
-            error,
-            SignatureError::Pull(PullError::Registry(RegistryError::Unreachable { .. }))
-        )
-    };
-    assert!(is_away(result.unwrap_err()));
+    let error = pull_error(result.unwrap_err());
+    let is_away = matches!(
+        error,
+        PullError::Registry(RegistryError::Unreachable { .. })
+    );
+    assert!(is_away);
 }
 
 #[test]

@@ -223,7 +223,11 @@ fn stopped(error: Error) -> Stop {
         return stop.clone();
     }
     match error.downcast_ref::<wasmtime::Trap>() {
-        Some(trap) => Stop::Trap(trap.to_string()),
+        Some(trap) => {
+            // The prefix is added for both engines.
+            let text = trap.to_string();
+            Stop::Trap(text.strip_prefix("wasm trap: ").unwrap_or(&text).to_owned())
+        }
         None => Stop::Trap(format!("{error:#}")),
     }
 }

@@ -33,28 +33,30 @@ const fn variable(
 /// Every command, and kiln itself.
 const ALL: &[&str] = &["*"];
 /// Commands that run functions.
-const FUNCTIONS: &[&str] = &["fn", "argocd", "helm", "policy", "push", "rpkg", "migrate"];
+const FUNCTIONS: &[&str] = &[
+    "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate",
+];
 /// Commands that run functions as images: `rpkg` does not.
-const IMAGES: &[&str] = &["fn", "argocd", "helm", "policy", "push", "migrate"];
+const IMAGES: &[&str] = &["fn", "lock", "argocd", "helm", "policy", "push", "migrate"];
 /// Commands that use images in registries.
 const REGISTRIES: &[&str] = &[
-    "fn", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha", "pkg",
-    "doctor",
+    "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
+    "pkg", "doctor",
 ];
 /// Commands that keep images or modules.
 const STORES: &[&str] = &[
-    "fn", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha", "cache",
-    "doctor",
+    "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
+    "cache", "doctor",
 ];
 /// Commands with a file in the directory for caches.
 const CACHES: &[&str] = &[
-    "fn", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha", "pkg",
-    "repo", "cache", "doctor",
+    "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
+    "pkg", "repo", "cache", "doctor",
 ];
 /// Commands that read files below the home directory.
 const HOMES: &[&str] = &[
-    "fn", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha", "pkg",
-    "repo", "cache", "doctor", "live",
+    "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
+    "pkg", "repo", "cache", "doctor", "live",
 ];
 
 /// In the order of the help: those of few commands first.
@@ -73,6 +75,11 @@ pub(super) const VARIABLES: &[Variable] = &[
         KPT_EXTERNAL_DIFF_OPTS,
         "Its arguments without --diff-tool-opts",
         &["pkg"],
+    ),
+    variable(
+        KILN_CACHE,
+        "Which answers are kept without --cache: off, on, images or verify",
+        &["fn", "argocd", "helm"],
     ),
     variable(
         ARGOCD_APP_PARAMETERS,
@@ -191,4 +198,5 @@ pub(super) const VARIABLES: &[Variable] = &[
         ALL,
     ),
     variable(TERM, "dumb: no progress line", ALL),
+    variable(CI, "Not empty: no progress line", ALL),
 ];

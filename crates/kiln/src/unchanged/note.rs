@@ -90,6 +90,7 @@ impl NotedEvent {
                 resources,
                 package,
                 is_module: false,
+                step: _,
             } => NotedEvent::Running {
                 function: function.clone(),
                 resources: *resources,
@@ -151,6 +152,8 @@ impl NotedEvent {
                 resources,
                 package,
                 is_module: false,
+                // It takes no time, so there is no progress to show.
+                step: None,
             },
             NotedEvent::Passed {
                 function,
@@ -185,6 +188,8 @@ impl NotedEvent {
                     resources_out,
                     is_cached: true,
                     touched: Vec::new(),
+                    // Renders with a report run each time.
+                    secrets: Vec::new(),
                 }),
             },
             NotedEvent::Warning(text) => Event::Warning(text),

@@ -1,17 +1,9 @@
 //! Rendered objects for Argo CD, Helm and Flux.
 
-#[expect(
-    dead_code,
-    reason = "the tests of functions in WebAssembly use more of it"
-)]
-#[path = "../../../kiln-wasm/tests/it/registry.rs"]
-mod registry;
-
 use kiln_oci::{ImageReference, RegistryClient, RegistryOptions};
 
-use registry::TestRegistry;
-
 use crate::test_environment::{Outcome, TestEnvironment, files, run};
+use crate::wasm_registry::TestRegistry;
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1
 kind: Kptfile

@@ -59,5 +59,11 @@ mod test_environment;
 mod tls;
 mod versions;
 mod wasm;
+#[expect(
+    dead_code,
+    reason = "the tests of functions in WebAssembly use the rest"
+)]
+#[path = "../../../kiln-wasm/tests/it/registry.rs"]
+mod wasm_registry;
 mod watch;
 mod words;

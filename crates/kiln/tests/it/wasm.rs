@@ -5,12 +5,7 @@ use std::fs;
 use crate::faults::skip;
 use crate::packages::GitEnvironment;
 use crate::test_environment::TestEnvironment;
-
-#[expect(dead_code, reason = "the tests of images use more of it")]
-#[path = "../../../kiln-wasm/tests/it/registry.rs"]
-mod registry;
-
-use registry::TestRegistry;
+use crate::wasm_registry::TestRegistry;
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./echo.wasm\n";
 const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";

@@ -67,7 +67,7 @@ fn address_of_our_own() -> Ipv4Addr {
 async fn answer_names(address: Ipv4Addr) -> Queries {
     let socket = UdpSocket::bind((address, 53)).await.expect("port 53");
     let asked = Queries::default();
-    let telling = Arc::clone(&asked);
+    let names = Arc::clone(&asked);
     tokio::spawn(async move {
         let mut query = [0; 512];
         while let Ok((size, client)) = socket.recv_from(&mut query).await {
@@ -76,7 +76,7 @@ async fn answer_names(address: Ipv4Addr) -> Queries {
             };
             let is_service = name.ends_with(".svc.cluster.local") && kind == ADDRESS;
             let answer = answer(&query[..end], is_service.then_some(address));
-            record(&telling, name);
+            record(&names, name);
             let _ = socket.send_to(&answer, client).await;
         }
     });
@@ -88,15 +88,15 @@ async fn pass_on(address: Ipv4Addr, space: &Arc<Space>) -> Queries {
     let listener = TcpListener::bind((address, WRAPPER_PORT)).await;
     let listener = listener.expect("a port");
     let passed = Queries::default();
-    let (telling, space) = (Arc::clone(&passed), Arc::clone(space));
+    let (names, space) = (Arc::clone(&passed), Arc::clone(space));
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
-            let (telling, space) = (Arc::clone(&telling), Arc::clone(&space));
+            let (names, space) = (Arc::clone(&names), Arc::clone(&space));
             tokio::spawn(async move {
                 let pods = tokio::task::spawn_blocking(move || space.objects("pods"));
                 let pods = pods.await.expect("a list");
                 let (name, pod) = pods.first_key_value().expect("a pod");
-                record(&telling, name.clone());
+                record(&names, name.clone());
                 let ip = pod["status"]["podIP"].as_str().expect("an address");
                 let server = TcpStream::connect(format!("{ip}:{WRAPPER_PORT}")).await;
                 let mut server = server.expect("a wrapper");

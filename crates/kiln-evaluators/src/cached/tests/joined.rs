@@ -73,7 +73,7 @@ impl Runner for Gated {
             output: Output::Wire(LIST.into()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
-            identity: Some(FunctionIdentity::wasm("1")),
+            identity: Some(FunctionIdentity::wasm("1", "wasi1")),
             is_cached: false,
         })
     }

