@@ -1,7 +1,7 @@
 //! Passes the target, and if the sources are in git the commit and its date, to the compiler.
 //!
 //! `KILN_COMMIT` and `KILN_BUILD_DATE` in the environment take precedence. Sources outside of a repository, such as those of an
-//! archive, have neither. The script runs again only when the commit changes.
+//! archive, have neither. Nor have builds without optimisation, which would be compiled again after every commit.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ fn main() {
     let target = env::var("TARGET").unwrap_or_default();
     println!("cargo::rustc-env=KILN_TARGET={target}");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let is_repository = is_repository(&root);
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let is_repository = is_release && is_repository(&root);
     if is_repository {
         watch(&root);
     }

@@ -1,7 +1,7 @@
 //! Version, commit, date and target of this build, as `version` prints them.
 //!
-//! The build script finds them. Commit and date are unknown if the sources are not in git and the environment of the build has no
-//! `KILN_COMMIT` and `KILN_BUILD_DATE`. The date is that of the commit, so that equal sources give equal programs.
+//! The build script finds them. Commit and date are unknown in debug builds and if the sources are not in git, unless the
+//! environment of the build has `KILN_COMMIT` and `KILN_BUILD_DATE`. The date is that of the commit, so that equal sources give equal programs.
 
 use std::fmt::Write as _;
 

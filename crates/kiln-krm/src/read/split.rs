@@ -55,7 +55,8 @@ pub(super) fn place(text: &[u8], document: Range<usize>) -> DocumentRange {
     let Range { start, end } = document;
     let mut body = start;
     let piece = |from| text.get(from..end).unwrap_or_default();
-    if start == 0 && piece(body).starts_with(b"\xef\xbb\xbf") {
+    // Documents are parsed one by one, and only at its beginning is the mark no text: it must not move with the body.
+    if piece(body).starts_with(b"\xef\xbb\xbf") {
         body += 3;
     }
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');

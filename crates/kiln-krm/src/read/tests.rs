@@ -66,6 +66,10 @@ fn what_is_empty_lies_between() {
         ],
     );
     check_bodies("\u{feff}---\na: 1\n", &[("", "a: 1\n")]);
+    check_bodies(
+        "a: 1\n---\n\u{feff}b: 2\n",
+        &[("", "a: 1\n"), ("---\n\u{feff}", "b: 2\n")],
+    );
     check_bodies("", &[]);
     check_bodies("# only\n", &[]);
 }

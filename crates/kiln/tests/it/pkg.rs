@@ -438,7 +438,7 @@ fn the_version_is_printed() {
         ),
     );
     match commit.as_str() {
-        "unknown" => skip("the_version_is_printed", "the sources are not in git"),
+        "unknown" => assert_eq!(date, "unknown"),
         _ => assert_eq!(known.stdout.trim(), date, "{known:?}"),
     }
     let json = test_env.kiln(&["version", "-o", "json"], "").stdout;
