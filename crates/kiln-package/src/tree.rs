@@ -9,9 +9,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use kiln_krm::parallel::{Worth, try_map};
 use thiserror::Error;
 
 use crate::dir::{Dir, EntryType, Meta, Steps};
+use crate::read::available_threads;
 
 /// Why a path in a package cannot be used.
 #[derive(Debug, Error)]
@@ -53,6 +55,9 @@ pub enum PathError {
 
 /// The most links followed for one path, as in Linux.
 const MOST_LINKS: usize = 40;
+
+/// How many files of a list one thread takes at a time.
+const NEIGHBOURS: usize = 32;
 
 /// A package's root directory, held open.
 pub(crate) struct PackageTree {
@@ -169,6 +174,23 @@ impl PackageTree {
             tree: self,
             last: None,
         }
+    }
+
+    /// Maps a list of files, in order and on several threads if there are many. Of several failures the first by index is returned.
+    pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
+        &self,
+        files: &[T],
+        work: impl Fn(&mut Walker<'_>, &T) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        // Neighbours mostly are in one directory, which a walker opens once.
+        let runs = files.chunks(NEIGHBOURS).collect();
+        let mapped = try_map(runs, available_threads(), Worth::Files, |run: &[T]| {
+            let mut walker = self.walker();
+            run.iter()
+                .map(|file| work(&mut walker, file))
+                .collect::<Result<Vec<R>, E>>()
+        })?;
+        Ok(mapped.into_iter().flatten().collect())
     }
 
     /// The deepest existing directory on the way, and how many components after it do not exist.

@@ -71,11 +71,14 @@ impl DiskFiles {
             return Some(String::new());
         }
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut walker = self.tree.walker();
-        let changed = seen
-            .iter()
-            .find(|(path, stamp)| self.stamp(&mut walker, path) != Some(**stamp));
-        changed.map(|(path, _)| path.clone())
+        let seen: Vec<_> = seen.iter().collect();
+        let same = self.tree.try_map(&seen, |walker, (path, stamp)| {
+            match self.stamp(walker, path) == Some(**stamp) {
+                true => Ok(()),
+                false => Err((*path).clone()),
+            }
+        });
+        same.err()
     }
 
     /// The current version of a file; `None` if it does not exist or cannot be reached.

@@ -157,7 +157,7 @@ pub(crate) fn apply_stepwise(
         // After a power cut some blocks may be new and the journal be gone.
         Durability::Durable => InPlace::never(),
     };
-    let (plan, applied) = Plan::new(&mut tree.walker(), changes, own.inode, &in_place)?;
+    let (plan, applied) = Plan::new(&tree, changes, own.inode, &in_place)?;
     if !plan.is_empty() {
         Transaction {
             tree: &tree,
@@ -270,13 +270,7 @@ impl Transaction<'_> {
                 .and_then(|dir| dir.rename(&put.temporary, put.path.name()))
                 .map_err(|source| failed(&put.path.show(), source))?;
         }
-        for (Overwrite { path, old, .. }, content) in
-            journal.overwrites.iter().zip(&self.plan.contents)
-        {
-            directory_of(walker, path)
-                .and_then(|dir| dir.overwrite(path.name(), old, content))
-                .map_err(|source| failed(&path.show(), source))?;
-        }
+        self.overwrite()?;
         // New content must be safe before old content is deleted: a resource may have moved to another file.
         let puts = journal.puts.iter().map(|put| put.path.directories());
         self.sync_directories(puts)?;
@@ -291,6 +285,19 @@ impl Transaction<'_> {
             .remove(JOURNAL)
             .map_err(|source| failed(JOURNAL, source))?;
         self.sync_directories([&[][..]])
+    }
+
+    /// Writes over files, in any order: the journal has all of their content.
+    fn overwrite(&self) -> Result<(), FileFailure> {
+        let overwrites = self.plan.journal.overwrites.iter();
+        let files: Vec<_> = overwrites.zip(&self.plan.contents).collect();
+        self.tree.try_map(&files, |walker, (file, content)| {
+            let Overwrite { path, old, .. } = file;
+            directory_of(walker, path)
+                .and_then(|dir| dir.overwrite(path.name(), old, content))
+                .map_err(|source| failed(&path.show(), source))
+        })?;
+        Ok(())
     }
 
     fn sync_file(&self, file: &NewFile) -> io::Result<()> {

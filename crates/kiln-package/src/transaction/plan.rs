@@ -1,6 +1,7 @@
 //! Planning changes and checking them against the disk. Nothing is changed here.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 
@@ -10,7 +11,7 @@ use super::in_place::InPlace;
 use super::{Applied, ApplyError};
 use crate::dir::{EntryType, Meta};
 use crate::journal::{Fingerprint, Journal, Overwrite, Put, temporary_name};
-use crate::tree::{PackagePath, PathError, ResolvedPath, Walker};
+use crate::tree::{PackagePath, PackageTree, PathError, ResolvedPath, Walker};
 
 /// The changes to make, checked against the disk.
 pub(super) struct Plan<'a> {
@@ -32,7 +33,7 @@ pub(super) struct Staging<'a> {
 impl<'a> Plan<'a> {
     /// Checks all files of the changes; also returns the result of carrying out the plan.
     pub(super) fn new(
-        walker: &mut Walker<'_>,
+        tree: &PackageTree,
         changes: &'a [FileChange],
         package: u64,
         in_place: &InPlace,
@@ -50,8 +51,11 @@ impl<'a> Plan<'a> {
             contents: Vec::new(),
         };
         let mut applied = Applied::default();
+        let Ok(checked) = tree.try_map(changes, |walker, change| {
+            Ok::<_, Infallible>(CheckedFile::new(walker, change))
+        });
         let mut files: HashMap<PackagePath, &FileChange> = HashMap::new();
-        for change in changes {
+        for (change, checked) in changes.iter().zip(checked) {
             let FileChange { path, action } = change;
             let path_error = |source| match source {
                 PathError::IsDirectory(_) => ApplyError::IsDirectory { path: path.clone() },
@@ -60,11 +64,10 @@ impl<'a> Plan<'a> {
                     source,
                 },
             };
-            let inside = PackagePath::new(path).map_err(path_error)?;
-            let file = match action {
+            let checked = checked.map_err(path_error)?;
+            let file = checked.path.clone();
+            match action {
                 FileAction::Write(content) => {
-                    let place = walker.place(inside).map_err(path_error)?;
-                    let file = place.path.clone();
                     if let Some(first) = files.get(&file)
                         && first.action == *action
                     {
@@ -72,28 +75,26 @@ impl<'a> Plan<'a> {
                         applied.add_link(path, &first.path);
                         continue;
                     }
-                    if has_content(&place, content).map_err(|error| path_error(error.into()))? {
+                    if checked.is_done {
                         applied.unchanged.push(path.clone());
                     } else {
-                        match place.old.filter(|old| in_place.fits(old, content)) {
-                            Some(old) => plan.overwrite(place.path, &old, content),
+                        match checked.old.filter(|old| in_place.fits(old, content)) {
+                            Some(old) => plan.overwrite(checked.path, &old, content),
                             None => {
                                 let temporary = temporary_name(transaction, plan.puts.len());
-                                plan.put(place, temporary, content);
+                                plan.put(checked, temporary, content);
                             }
                         }
                         applied.written.push(path.clone());
                     }
-                    file
                 }
                 FileAction::Delete => {
-                    if is_deletable(walker, &inside).map_err(path_error)? {
-                        plan.journal.deletes.push(inside.clone());
+                    if !checked.is_done {
+                        plan.journal.deletes.push(checked.path);
                         applied.deleted.push(path.clone());
                     }
-                    inside
                 }
-            };
+            }
             // Writing and deleting one file is a contradiction even if there is nothing to delete.
             if let Some(first) = files.insert(file, change) {
                 return Err(ApplyError::Twice {
@@ -106,16 +107,16 @@ impl<'a> Plan<'a> {
         Ok((plan, applied))
     }
 
-    fn put(&mut self, place: ResolvedPath, temporary: String, content: &'a [u8]) {
+    fn put(&mut self, file: CheckedFile, temporary: String, content: &'a [u8]) {
         self.journal.puts.push(Put {
-            path: place.path,
+            path: file.path,
             temporary,
             content: Fingerprint::of(content),
         });
         self.puts.push(Staging {
             content,
-            missing: place.missing,
-            old: place.old,
+            missing: file.missing,
+            old: file.old,
         });
     }
 
@@ -155,6 +156,41 @@ impl<'a> Plan<'a> {
     pub(super) fn is_empty(&self) -> bool {
         let journal = &self.journal;
         journal.puts.is_empty() && journal.overwrites.is_empty() && journal.deletes.is_empty()
+    }
+}
+
+/// The file of a change as it is on the disk.
+struct CheckedFile {
+    /// Links of a file to write are resolved.
+    path: PackagePath,
+    /// How many of the directories around it do not exist.
+    missing: usize,
+    old: Option<Meta>,
+    /// Whether it has the wanted content, or does not exist, already.
+    is_done: bool,
+}
+
+impl CheckedFile {
+    fn new(walker: &mut Walker<'_>, change: &FileChange) -> Result<CheckedFile, PathError> {
+        let path = PackagePath::new(&change.path)?;
+        match &change.action {
+            FileAction::Write(content) => {
+                let place = walker.place(path)?;
+                let is_done = has_content(&place, content)?;
+                Ok(CheckedFile {
+                    path: place.path,
+                    missing: place.missing,
+                    old: place.old,
+                    is_done,
+                })
+            }
+            FileAction::Delete => Ok(CheckedFile {
+                is_done: !is_deletable(walker, &path)?,
+                path,
+                missing: 0,
+                old: None,
+            }),
+        }
     }
 }
 

@@ -91,6 +91,30 @@ fn stopped_after_any_step_all_files_are_old_or_all_are_new() {
     );
 }
 
+/// So many files that several threads write over them.
+#[test]
+fn stopped_while_threads_write_all_files_are_old_or_all_are_new() {
+    let names: Vec<String> = (0..300)
+        .map(|n| format!("d{}/f{n:03}.yaml", n / 100))
+        .collect();
+    let with = |content: &'static str| names.iter().map(move |name| (name.as_str(), content));
+    let changes: Vec<FileChange> = with("new").map(|(name, text)| write(name, text)).collect();
+    let files: Vec<(&str, &str)> = with("old").collect();
+    let new = {
+        let root = package(&files);
+        apply(root.path(), &changes, ApplyOptions::default()).expect("applies");
+        snapshot(root.path())
+    };
+    for allowed in [3, 4, 40, 150, 299, 302] {
+        let root = package(&files);
+        let old = snapshot(root.path());
+        let steps = stop_after(allowed);
+        apply_stepwise(root.path(), &changes, ApplyOptions::default(), steps).expect_err("stopped");
+        recover(root.path()).expect("recovers");
+        is_new(root.path(), &old, &new, &format!("after {allowed} steps"));
+    }
+}
+
 #[test]
 fn stopped_after_any_step_a_single_file_is_old_or_new() {
     stop_everywhere(&[write("a.yaml", "new a")], DURABLE);
