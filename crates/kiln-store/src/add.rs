@@ -187,6 +187,10 @@ impl NewImage {
             sync_files(&unpacked.root).map_err(unpack_error)?;
         }
         write_files(work.path(), &unpacked.record.text, &meta)?;
+        // Until the image is opened, so that no collection removes it as soon as it is visible.
+        let use_path = work.path().join(names::USE);
+        let locked = FileLock::acquire_existing(&use_path, LockMode::Shared);
+        let _use_lock = locked.map_err(StoreError::io("lock", &use_path))?;
         move_into_place(&store, &work, &parts.manifest_digest)?;
         let image = StoredImage::open(&store, &parts.manifest_digest)?;
         let missing = || StoreError::NotFound(parts.manifest_digest.to_string());
