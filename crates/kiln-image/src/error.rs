@@ -7,6 +7,8 @@ use kiln_oci::ImageReferenceError;
 use kiln_sandbox::SandboxError;
 use kiln_store::{OpenStoreError, PullError, StoreError};
 
+use crate::start_problem::StartProblem;
+
 /// Why an image is not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageRunError {
@@ -33,6 +35,12 @@ pub enum ImageRunError {
     NoCommand { image: String },
     #[error("image {image:?} has no executable {program:?}")]
     NoProgram { image: String, program: String },
+    #[error("cannot start {program:?} of image {image:?}")]
+    NotStarted {
+        image: String,
+        program: String,
+        source: Box<StartProblem>,
+    },
     /// It has no files, but for example WebAssembly.
     #[error("{image:?} is an artifact and not an image with files")]
     Artifact { image: String },

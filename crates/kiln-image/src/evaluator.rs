@@ -18,6 +18,7 @@ use crate::error::{ImageRunError, LeftToNext, NoLevelReason};
 use crate::levels::Levels;
 use crate::options::{ImageOptions, LevelChoice};
 use crate::pull::{ImageSource, PullFailure};
+use crate::start_problem::explain;
 
 /// Runs images from the store.
 pub struct ImageEvaluator {
@@ -153,7 +154,8 @@ impl ImageState {
                 self.run_isolated(&prepared, function, input, ctx)
             }
         };
-        Ok((finished?, identity))
+        let explained = |error| explain(function.name(), &prepared, error);
+        Ok((finished.map_err(explained)?, identity))
     }
 
     /// What a call depends on besides its input. An image with network or mounts can read anything.

@@ -13,8 +13,10 @@ mod image_files;
 mod levels;
 mod options;
 mod pull;
+mod start_problem;
 
 pub use error::{ImageRunError, LeftToNext, NoLevelReason};
 pub use evaluator::ImageEvaluator;
 pub use kiln_sandbox::IsolationLevel;
 pub use options::{ImageOptions, LevelChoice, PullObserver};
+pub use start_problem::StartProblem;

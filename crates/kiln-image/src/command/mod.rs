@@ -28,7 +28,7 @@ pub(crate) struct PreparedImage {
     pub(crate) process: ImageProcess,
     pub(crate) program: ImageProgram,
     /// Keeps the image in the store.
-    _image: StoredImage,
+    pub(crate) image: StoredImage,
 }
 
 /// The user of images that do not have the user `nobody`.
@@ -118,7 +118,7 @@ pub(crate) fn prepare(
     Ok(PreparedImage {
         process,
         program,
-        _image: image,
+        image,
     })
 }
 

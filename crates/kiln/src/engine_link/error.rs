@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use kiln_container::Engine;
-use kiln_image::{ImageRunError, LeftToNext};
+use kiln_image::{ImageRunError, LeftToNext, StartProblem};
 use kiln_policy::PolicyRefusal;
 use kiln_runtime::{ExecProblem, RunError, StartError};
 
@@ -98,6 +98,10 @@ fn exit_code(error: &RunError) -> u8 {
         },
         RunError::Unavailable(error) | RunError::NotFound(error) => match image_error(&**error) {
             Some(ImageRunError::NoProgram { .. }) => NOT_FOUND,
+            Some(ImageRunError::NotStarted { source, .. }) => match **source {
+                StartProblem::Interpreter(_) => NOT_FOUND,
+                _ => NOT_EXECUTABLE,
+            },
             _ => ENGINE_FAILED,
         },
         _ => ENGINE_FAILED,

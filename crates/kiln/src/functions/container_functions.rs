@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use kiln_go::quote;
-use kiln_image::{ImageRunError, LeftToNext};
+use kiln_image::{ImageRunError, LeftToNext, StartProblem};
 use kiln_krm::package::FileSource;
 use kiln_runtime::NotFoundThenUnavailable;
 use kiln_sandbox::SandboxError;
@@ -76,6 +76,17 @@ fn image_hint(error: &ImageRunError) -> String {
         ImageRunError::Reference { .. } => "write the image as HOST/NAME:TAG or HOST/NAME@DIGEST",
         ImageRunError::MountKind { .. } => "use a mount of type bind, or --image-runtime=docker",
         ImageRunError::User { .. } => "give numbers for the user and the group",
+        ImageRunError::NotStarted { source, .. } => match &**source {
+            StartProblem::Platform { machine, .. } => {
+                return format!("use an image for {machine}");
+            }
+            StartProblem::Machine(_) => "use a program for this machine",
+            StartProblem::Interpreter(_) => "add it to the image, or link the program statically",
+            StartProblem::Permission => "make it executable for all users in the image: chmod a+rx",
+            StartProblem::NotAProgram | StartProblem::Other(_) => {
+                "use an image with an entrypoint that is a program"
+            }
+        },
         ImageRunError::NoCommand { .. }
         | ImageRunError::NoProgram { .. }
         | ImageRunError::Artifact { .. } => "use an image with an entrypoint that is a program",
