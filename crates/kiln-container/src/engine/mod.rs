@@ -27,6 +27,8 @@ pub enum EngineError {
         engine: Engine,
         /// The failure of its version command.
         reason: String,
+        /// What the command printed last; may be empty.
+        printed: String,
     },
     #[error(
         "docker client version must be {OLDEST_DOCKER} or greater: found invalid version {found}: {reason}"
@@ -109,10 +111,15 @@ impl Engine {
         let unavailable = |reason| EngineError::Unavailable {
             engine: self,
             reason,
+            printed: String::new(),
         };
         let version = match answer {
             Ok(finished) if finished.exit_code != 0 => {
-                return Err(unavailable(finished.exit_text()));
+                return Err(EngineError::Unavailable {
+                    engine: self,
+                    reason: finished.exit_text(),
+                    printed: last_line(&finished.stderr),
+                });
             }
             Ok(finished) => finished.stdout,
             // Go's message for a process that it killed.
@@ -130,6 +137,14 @@ impl Engine {
             }
         }
     }
+}
+
+/// The last line that is not empty, at most 300 characters of it.
+fn last_line(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let shown = line.unwrap_or_default().chars().take(300);
+    shown.filter(|char| !char.is_control()).collect()
 }
 
 fn check_docker_version(found: &str) -> Result<(), EngineError> {

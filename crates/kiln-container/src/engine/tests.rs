@@ -32,3 +32,17 @@ fn docker_must_not_be_too_old() {
          invalid semantic version"
     );
 }
+
+#[test]
+fn what_an_engine_prints_when_it_fails_is_kept() {
+    for (stderr, expected) in [
+        ("", ""),
+        (
+            "warning\nCannot connect to the daemon\n\n",
+            "Cannot connect to the daemon",
+        ),
+        ("\u{1b}[31mred\n", "[31mred"),
+    ] {
+        assert_eq!(last_line(stderr.as_bytes()), expected);
+    }
+}

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Result;
-use kiln_container::Engine;
+use kiln_container::{Engine, EngineError};
 use kiln_go::error_chain;
 use kiln_krm::Dialect;
 use kiln_runtime::{CancelToken, Deadline, Evaluator, FunctionSpec, Input, RunContext, RunError};
@@ -24,11 +24,7 @@ pub(super) fn engines() -> Vec<DoctorCheck> {
         let checked = engine.check(&search_path, &CancelToken::new());
         let (status, detail) = match checked {
             Ok(Ok(())) => (CheckStatus::Ok, "available".to_owned()),
-            Ok(Err(error)) => {
-                let text = error.to_string();
-                let first = text.lines().next().unwrap_or_default().to_owned();
-                (CheckStatus::Missing, first)
-            }
+            Ok(Err(error)) => (CheckStatus::Missing, engine_detail(&error)),
             Err(error) => (CheckStatus::Missing, error_chain(&error)),
         };
         DoctorCheck {
@@ -45,6 +41,18 @@ pub(super) fn engines() -> Vec<DoctorCheck> {
         }
     });
     checks.collect()
+}
+
+/// The failure of an engine in one line, with what the engine printed.
+fn engine_detail(error: &EngineError) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    match error {
+        EngineError::Unavailable { printed, .. } if !printed.is_empty() => {
+            format!("{first}: {printed}")
+        }
+        _ => first.to_owned(),
+    }
 }
 
 /// How long the runner may take to respond.

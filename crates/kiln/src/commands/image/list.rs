@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use jiff::Timestamp;
-use kiln_store::StoredImageInfo;
+use kiln_store::{ImageKind, ImageMeta, StoredImageInfo};
 use serde_json::{Value, json};
 
 use crate::image_store::{StoreArgs, human_size};
@@ -51,12 +51,20 @@ pub(super) fn cmd_list(ui: &Ui, args: &ListArgs) -> Result<()> {
                 reference,
                 digest.get(..SHORT_DIGEST).unwrap_or(digest).to_owned(),
                 image.meta.platform.to_string(),
-                human_size(image.meta.sizes.unpacked),
+                human_size(size(&image.meta)),
                 last_used(image),
             ]);
         }
     }
     ui.write_data(table(&rows).as_bytes())
+}
+
+/// Of the files; of the layers of an artifact, which are not unpacked.
+fn size(meta: &ImageMeta) -> u64 {
+    match meta.kind {
+        ImageKind::Image => meta.sizes.unpacked,
+        ImageKind::Artifact => meta.sizes.packed,
+    }
 }
 
 /// The time of the last use, to the second.
