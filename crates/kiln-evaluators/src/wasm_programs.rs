@@ -1,5 +1,6 @@
 //! Modules that functions name as programs (`exec`).
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use kiln_exec::split;
@@ -58,23 +59,40 @@ impl Evaluator for ModulePrograms {
                 let (program, arguments) = words.split_first().ok_or_else(not_found)?;
                 // Without a slash it is searched for in $PATH, where no modules are.
                 let is_path = program.contains('/') || program.ends_with(".wasm");
-                let found = is_path.then(|| self.modules.file(Path::new(program), arguments));
-                found.flatten().ok_or_else(not_found)
+                let path = Path::new(program);
+                let found = is_path.then(|| self.modules.file(path, arguments));
+                match found.flatten() {
+                    Some(found) => Ok(found),
+                    None if program.ends_with(".wasm") && !is_executable(path) => {
+                        Err(not_a_module(program))
+                    }
+                    None => Err(not_found()),
+                }
             }
             WasmPrograms::ByName if !command_line.ends_with(".wasm") => Err(not_found()),
             // As in kpt, the whole text is the path.
             WasmPrograms::ByName | WasmPrograms::All => {
                 let path = Path::new(command_line);
-                self.modules.file(path, &[]).ok_or_else(|| {
-                    let error = read_module_file(path).err();
-                    FindError::refused(ModuleProgramError {
-                        source: error.map(Box::new),
-                        path: command_line.clone(),
-                    })
-                })
+                let found = self.modules.file(path, &[]);
+                found.ok_or_else(|| not_a_module(command_line))
             }
         }
     }
+}
+
+/// Whether a file can be a program in spite of its name.
+fn is_executable(path: &Path) -> bool {
+    let metadata = std::fs::metadata(path);
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// The error for a file that has to be a module.
+fn not_a_module(path: &str) -> FindError {
+    let error = read_module_file(Path::new(path)).err();
+    FindError::refused(ModuleProgramError {
+        source: error.map(Box::new),
+        path: path.to_owned(),
+    })
 }
 
 /// Why a program that has to be a module is not.

@@ -99,9 +99,13 @@ impl WasmEvaluator {
     /// The function in a file, if the file is WebAssembly.
     pub fn file(&self, path: &Path, arguments: &[String]) -> Option<Found> {
         let mut first = [0; 4];
+        // Before it is opened: a pipe would wait for a writer.
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let mut file = File::open(path).ok()?;
         file.read_exact(&mut first).ok()?;
-        if !is_wasm(&first) || !file.metadata().ok()?.is_file() {
+        if !is_wasm(&first) {
             return None;
         }
         let name = path
@@ -288,7 +292,11 @@ pub(crate) fn read_module(file: File) -> io::Result<Result<WasmModule, ModuleErr
 
 /// Reads a module from a file.
 pub fn read_module_file(path: &Path) -> Result<WasmModule, WasmError> {
-    let read = File::open(path).and_then(read_module);
+    let open = || match std::fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is not a regular file")),
+    };
+    let read = open().and_then(read_module);
     let read = read.map_err(|source| WasmError::Read {
         path: path.to_owned(),
         source,
