@@ -38,23 +38,25 @@ impl Store {
 
     /// Reads a small blob. `None` if the store does not have it, or not with its digest.
     pub(crate) fn read_blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.blob(digest, MAX_MANIFEST)
+    }
+
+    /// Reads a blob of at most `limit` bytes. `None` if the store does not have it, or not with its digest.
+    pub fn blob(&self, digest: &Digest, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let mut bytes = Vec::new();
         let file = match self.open_blob(digest) {
             Ok(file) => file,
             Err(StoreError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        file.take(MAX_MANIFEST + 1)
+        file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(StoreError::io("read", &self.blob_path(digest)))?;
         Ok(digest.matches(&bytes).then_some(bytes))
     }
 
     /// Reads a manifest or index. `None` if the store does not have it.
-    pub(crate) fn read_manifest(
-        &self,
-        digest: &Digest,
-    ) -> Result<Option<StoredManifest>, StoreError> {
+    pub fn manifest(&self, digest: &Digest) -> Result<Option<StoredManifest>, StoreError> {
         let Some(bytes) = self.read_blob(digest)? else {
             return Ok(None);
         };

@@ -119,7 +119,7 @@ impl Store {
         manifest_digest: &Digest,
     ) -> Result<BTreeSet<Digest>, StoreError> {
         let mut blobs = BTreeSet::from([manifest_digest.clone()]);
-        if let Some(stored) = self.read_manifest(manifest_digest)?
+        if let Some(stored) = self.manifest(manifest_digest)?
             && let Manifest::Image(image) = stored.manifest
         {
             blobs.insert(image.config.digest);
@@ -187,7 +187,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut pending = vec![digest.clone()];
         while let Some(digest) = pending.pop() {
-            if let Some(stored) = self.read_manifest(&digest)?
+            if let Some(stored) = self.manifest(&digest)?
                 && let Manifest::Index(index) = stored.manifest
                 && needed.insert(digest)
             {

@@ -99,7 +99,7 @@ impl Store {
         let mut digest = digest.clone();
         let mut chain = Vec::new();
         for _ in 0..=MAX_NESTING {
-            let Some(stored) = self.read_manifest(&digest)? else {
+            let Some(stored) = self.manifest(&digest)? else {
                 return Ok(None);
             };
             chain.push(digest);

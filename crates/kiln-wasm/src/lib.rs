@@ -16,7 +16,7 @@ pub use evaluator::{WasmError, WasmEvaluator, read_module_file};
 pub use host::{WasmClock, WasmRandom};
 pub use images::{
     ContentsProblem, ImageFormat, PushedModule, WasmImageError, WasmImageEvaluator,
-    WasmImageOptions, WasmImages,
+    WasmImageOptions, WasmImages, module_platforms,
 };
 pub use module::{
     MAX_MODULE, ModuleDigest, ModuleError, WasmImport, WasmInterface, WasmModule, is_wasm,

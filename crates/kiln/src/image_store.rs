@@ -15,6 +15,7 @@ use kiln_store::{
     PullEvent, PullOrigin, PullProgress, PullRequest, PulledImage, Store, StoreOptions,
     pull_signatures,
 };
+use kiln_wasm::module_platforms;
 
 use crate::environment::{KILN_STORE, cache_directory};
 use crate::functions::registry_tags::registry_options;
@@ -52,6 +53,28 @@ impl PlatformArgs {
     pub(crate) fn platform(&self) -> Platform {
         let platform = self.platform.clone();
         platform.unwrap_or_else(Platform::this_machine)
+    }
+
+    /// The platform for which the store has an image.
+    pub(crate) fn of_stored(&self, store: &Store, reference: &ImageReference) -> Result<Platform> {
+        for platform in self.to_add() {
+            if store.find(reference, &platform)?.is_some() {
+                return Ok(platform);
+            }
+        }
+        Ok(self.platform())
+    }
+
+    /// The platforms to add an image for, preferred one first: without the flag that of this machine, else one of modules.
+    pub(crate) fn to_add(&self) -> Vec<Platform> {
+        match &self.platform {
+            Some(platform) => vec![platform.clone()],
+            None => {
+                let mut platforms = vec![Platform::this_machine()];
+                platforms.extend(module_platforms());
+                platforms
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store as its users see it, and the trees that layers give.
 
+mod archives;
 mod images;
 mod keep;
 mod layers;

@@ -178,7 +178,9 @@ fn the_image_of_an_index_is_found_by_both_digests() {
     let exported = test.store.export_all(&references, &amd64(), &mut archive);
     exported.unwrap();
     let other = TestStore::new();
-    let imported = other.store.import(&mut archive.as_slice(), &amd64(), None);
+    let imported = other
+        .store
+        .import(&mut archive.as_slice(), &[amd64()], None);
     assert_eq!(imported.unwrap().len(), 2);
     for reference in &references {
         let found = other.store.find(reference, &amd64()).unwrap();

@@ -11,6 +11,7 @@ use kiln_oci::{
     Descriptor, Digest, ImageConfig, ImageIndex, ImageManifest, ImageReference, Manifest, Platform,
     RegistryClient, RegistryError, select_platform,
 };
+use kiln_store::ImageMeta;
 
 use super::WasmImageError;
 use super::contents::{ContentsProblem, file_at, only_file};
@@ -125,6 +126,28 @@ async fn config(
 }
 
 impl DescribedModule {
+    /// An image of the image store; `None` if it is not a module. `platform` is that for which the store has it.
+    pub(super) fn of_stored(
+        meta: &ImageMeta,
+        manifest: ImageManifest,
+        platform: &Platform,
+    ) -> Option<DescribedModule> {
+        let layer = manifest.layers.iter();
+        let mut layer = layer.filter(|layer| layer.media_type == WASM_LAYER);
+        let command = meta.run.entrypoint.iter().chain(&meta.run.cmd).next();
+        let form = match (layer.next(), command) {
+            (Some(layer), _) => Form::Layer(layer.clone()),
+            (None, _) if platform.os == "js" || meta.platform.os == "js" => Form::OnlyFile,
+            (None, Some(program))
+                if meta.platform.architecture == WASM && program.ends_with(".wasm") =>
+            {
+                Form::Entrypoint(program.clone())
+            }
+            _ => return None,
+        };
+        Some(DescribedModule { manifest, form })
+    }
+
     /// The module.
     pub(super) async fn fetch(
         self,
@@ -135,26 +158,44 @@ impl DescribedModule {
             image: reference.to_string(),
             source,
         };
+        for layer in self.layers().map_err(wrong)? {
+            let bytes = client.blob(reference, layer).await?;
+            if let Some(module) = self.module_in(layer, bytes).map_err(wrong)? {
+                return Ok(module);
+            }
+        }
+        Err(wrong(self.missing()))
+    }
+
+    /// The layers in which the module can be, in the order in which they are read: the uppermost one has the file.
+    pub(super) fn layers(&self) -> Result<Vec<&Descriptor>, ContentsProblem> {
         let layers = &self.manifest.layers;
         match &self.form {
-            Form::Layer(layer) => Ok(client.blob(reference, layer).await?),
-            Form::OnlyFile => {
-                let [layer] = layers.as_slice() else {
-                    return Err(wrong(ContentsProblem::LayerCount(layers.len())));
-                };
-                let bytes = client.blob(reference, layer).await?;
-                only_file(&layer.media_type, &bytes).map_err(wrong)
-            }
-            Form::Entrypoint(path) => {
-                // The uppermost layer that has the file.
-                for layer in layers.iter().rev() {
-                    let bytes = client.blob(reference, layer).await?;
-                    if let Some(module) = file_at(path, &layer.media_type, &bytes).map_err(wrong)? {
-                        return Ok(module);
-                    }
-                }
-                Err(wrong(ContentsProblem::NoFile(path.clone())))
-            }
+            Form::Layer(layer) => Ok(vec![layer]),
+            Form::OnlyFile if layers.len() != 1 => Err(ContentsProblem::LayerCount(layers.len())),
+            Form::OnlyFile => Ok(layers.iter().collect()),
+            Form::Entrypoint(_) => Ok(layers.iter().rev().collect()),
+        }
+    }
+
+    /// The module in the bytes of a layer; `None` if it can be in the next one.
+    pub(super) fn module_in(
+        &self,
+        layer: &Descriptor,
+        bytes: Bytes,
+    ) -> Result<Option<Bytes>, ContentsProblem> {
+        match &self.form {
+            Form::Layer(_) => Ok(Some(bytes)),
+            Form::OnlyFile => only_file(&layer.media_type, &bytes).map(Some),
+            Form::Entrypoint(path) => file_at(path, &layer.media_type, &bytes),
+        }
+    }
+
+    /// Why there is no module in any layer.
+    pub(super) fn missing(&self) -> ContentsProblem {
+        match &self.form {
+            Form::Entrypoint(path) => ContentsProblem::NoFile(path.clone()),
+            Form::Layer(_) | Form::OnlyFile => ContentsProblem::Empty,
         }
     }
 }

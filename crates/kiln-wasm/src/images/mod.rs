@@ -8,6 +8,7 @@ mod evaluator;
 mod fetch;
 mod publish;
 mod store;
+mod unpacked;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -19,7 +20,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use kiln_oci::{
-    Digest, ImageReference, ImageReferenceError, Platform, PullPolicy, PushError, RegistryClient,
+    Digest, ImageReference, ImageReferenceError, PullPolicy, PushError, RegistryClient,
     RegistryError, RegistryOptions,
 };
 use kiln_runtime::RunContext;
@@ -29,6 +30,7 @@ pub use contents::ContentsProblem;
 pub use evaluator::WasmImageEvaluator;
 pub use publish::{ImageFormat, PushedModule};
 use store::{ModuleStore, StoredResolution};
+pub use unpacked::module_platforms;
 
 use crate::module::{MAX_MODULE, ModuleError, WasmModule};
 
@@ -44,7 +46,7 @@ pub struct WasmImageOptions {
     pub is_every_image_a_module: bool,
     /// How long a tag is taken to be the same image without a request.
     pub max_age: Duration,
-    /// The directory of unpacked images: what is there for this machine is looked up no further.
+    /// The directory of the image store: what is there is looked up no further.
     pub image_store: Option<PathBuf>,
 }
 
@@ -195,8 +197,8 @@ impl WasmImages {
 
     /// What the disk says about an image.
     fn stored(&self, image: &str) -> Option<Resolution> {
-        if self.is_unpacked(image) {
-            return Some(Resolution::NotWasm);
+        if let Some(resolution) = self.in_image_store(image) {
+            return Some(resolution);
         }
         let store = self.store.as_ref()?;
         match store.resolution(image)? {
@@ -205,19 +207,16 @@ impl WasmImages {
         }
     }
 
-    /// Whether an image is ready to run on this machine, and modules are not preferred.
-    fn is_unpacked(&self, image: &str) -> bool {
+    /// What the image store says about an image: it was pulled or imported there.
+    fn in_image_store(&self, image: &str) -> Option<Resolution> {
         let options = &self.options;
-        if options.prefers_modules || options.is_every_image_a_module {
-            return false;
-        }
-        let directory = options.image_store.as_deref().filter(|path| path.is_dir());
-        let store = directory.and_then(|path| Store::open(path, StoreOptions::default()).ok());
-        let (Some(store), Ok(reference)) = (store, image.parse()) else {
-            return false;
-        };
-        let found = store.find(&reference, &Platform::this_machine());
-        found.is_ok_and(|image| image.is_some())
+        let is_asked_for = options.prefers_modules || options.is_every_image_a_module;
+        let directory = options
+            .image_store
+            .as_deref()
+            .filter(|path| path.is_dir())?;
+        let store = Store::open(directory, StoreOptions::default()).ok()?;
+        unpacked::resolve(&store, &image.parse().ok()?, is_asked_for)
     }
 
     /// How long what is known of a tag holds.

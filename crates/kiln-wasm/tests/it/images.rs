@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_krm::Dialect;
-use kiln_oci::media_type::{OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
-use kiln_oci::{LayerBuilder, PullPolicy};
+use kiln_oci::media_type::{OCI_CONFIG, OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
+use kiln_oci::{ImageLayout, ImageManifest, LayerBuilder, Platform, PullPolicy, write_archive};
 use kiln_runtime::{
     Evaluator as _, EvaluatorChain, FindError, FunctionSpec, Input, RunContext, RunError,
 };
+use kiln_store::{ImportedImage, Store, StoreOptions};
 use kiln_wasm::{
     ImageFormat, WasmEvaluator, WasmImageEvaluator, WasmImageOptions, WasmImages, WasmModule,
-    WasmOptions,
+    WasmOptions, module_platforms,
 };
 
 use crate::registry::TestRegistry;
@@ -186,6 +187,93 @@ fn modules_are_stored_by_their_digest() {
     assert!(answer.contains("is not on this machine"), "{answer}");
     let online = images(WasmImageOptions::default(), Some(cache.path()));
     assert_eq!(run(&online, &image), "0|module|");
+}
+
+/// Imports an image into a store, as on a machine without a registry; returns its references.
+fn import(store: &Path, layout: ImageLayout) -> Vec<String> {
+    let mut archive = Vec::new();
+    write_archive(&layout, &mut archive).unwrap();
+    let store = Store::open(store, StoreOptions::default()).unwrap();
+    let mut platforms = vec![Platform::this_machine()];
+    platforms.extend(module_platforms());
+    let imported = store.import(&mut archive.as_slice(), &platforms, None);
+    let by_digest = |image: &ImportedImage| {
+        let reference = image.reference.clone().unwrap();
+        let digest = image.image.meta().manifest_digest.clone();
+        [
+            reference.to_string(),
+            reference.with_digest(digest).to_string(),
+        ]
+    };
+    imported.unwrap().iter().flat_map(by_digest).collect()
+}
+
+#[test]
+fn modules_in_the_image_store_need_no_registry() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let empty = |os: &str| format!(r#"{{"os":"{os}","architecture":"wasm"}}"#);
+    let container =
+        r#"{"os":"wasi","architecture":"wasm","config":{"Entrypoint":["/app/fn.wasm"]}}"#;
+    let module = module().bytes().to_vec();
+    let file = |path: &str| {
+        let layer = LayerBuilder::default().file(path, 0o644, &module);
+        layer.and_then(LayerBuilder::finish).unwrap()
+    };
+    let forms = [
+        (
+            "artifact",
+            empty("wasip1"),
+            "application/wasm",
+            module.clone().into(),
+            None,
+        ),
+        ("kpt", empty(""), OCI_LAYER, file("fn.wasm"), Some("js")),
+        (
+            "container",
+            container.to_owned(),
+            OCI_LAYER,
+            file("app/fn.wasm"),
+            Some("wasi"),
+        ),
+        (
+            "alone",
+            container.to_owned(),
+            OCI_LAYER,
+            file("app/fn.wasm"),
+            None,
+        ),
+    ];
+    for (name, config, media_type, layer, os) in forms {
+        let mut layout = ImageLayout::default();
+        let layer = layout.add_blob(media_type, layer);
+        let config = layout.add_blob(OCI_CONFIG, config.into());
+        let manifest = ImageManifest {
+            schema_version: 2,
+            media_type: Some(OCI_MANIFEST.to_owned()),
+            config,
+            layers: vec![layer],
+        };
+        let manifest = serde_json::to_vec(&manifest).unwrap();
+        let mut root = layout.add_blob(OCI_MANIFEST, manifest.into());
+        root.platform = os.map(|os| format!("{os}/wasm").parse().unwrap());
+        layout.add_root(root, &format!("registry.invalid/team/{name}:v1"));
+        for image in import(&store, layout) {
+            // As in a registry, the digest of the index shows that it is a module, not that of the image.
+            if name == "kpt" && image.contains('@') {
+                continue;
+            }
+            for prefers_modules in [false, true] {
+                let options = WasmImageOptions {
+                    pull: PullPolicy::Never,
+                    image_store: Some(store.clone()),
+                    prefers_modules,
+                    ..WasmImageOptions::default()
+                };
+                assert_eq!(run(&images(options, None), &image), "0|module|", "{image}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -40,12 +40,21 @@ pub(super) fn class_and_hint(
             let hint = "remove the image from the store and pull it again";
             Some((ErrorClass::Other, Some(hint.to_owned())))
         }
+        ArchiveError::MissingFile(_) => {
+            let hint = "write an archive with `kiln image export`, `docker save`, `podman save` or \
+                        `skopeo copy … oci-archive:FILE`";
+            Some((ErrorClass::Input, Some(hint.to_owned())))
+        }
+        ArchiveError::NoPlatform { .. } => {
+            let hint = "choose one of its platforms with --platform";
+            Some((ErrorClass::Input, Some(hint.to_owned())))
+        }
         ArchiveError::MissingBlob(_)
+        | ArchiveError::MissingPath(_)
         | ArchiveError::Read(_)
-        | ArchiveError::MissingFile(_)
         | ArchiveError::Invalid { .. }
         | ArchiveError::Digest(_)
-        | ArchiveError::NoPlatform(_)
+        | ArchiveError::Size { .. }
         | ArchiveError::TooLarge(_)
         | ArchiveError::Unpack { .. } => Some((ErrorClass::Input, None)),
     }

@@ -255,6 +255,48 @@ fn modules_are_pushed_pulled_and_run_as_images() {
     assert!(!env.work().join("none.wasm").exists());
 }
 
+#[test]
+fn modules_reach_machines_without_a_registry_as_archives() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    for (command, index) in [
+        (&["wasm", "push", "--format=oci"][..], 0),
+        (&["alpha", "wasm", "push"][..], 1),
+    ] {
+        let image = push(&env, &registry, command, index);
+        for arguments in [
+            &["image", "pull", &image][..],
+            &["image", "export", &image, "module.tar"],
+            &["image", "import", "module.tar", "--store", "other"],
+        ] {
+            let outcome = env.kiln(arguments, "");
+            assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        }
+        let eval = format!("kiln fn eval pkg -i {image} -o unwrap --image-pull-policy=Never");
+        let other_machine = [("KILN_STORE", "other"), ("XDG_CACHE_HOME", "empty")];
+        let outcome = env.shell(&env.work(), &eval, &other_machine);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        assert!(outcome.stdout.contains(CONFIG_MAP), "{outcome:?}");
+        fs::remove_file(env.work().join("module.tar")).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_should_be_a_module_is_named() {
+    let env = environment();
+    env.write("text.wasm", "hello");
+    for (file, reason) in [
+        ("./missing.wasm", "no such file or directory"),
+        ("./text.wasm", "it is not a WebAssembly module"),
+        ("./pkg/../pkg.wasm", "no such file or directory"),
+    ] {
+        let outcome = env.kiln(&["fn", "eval", "pkg", "--exec", file], "");
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stderr.contains(file), "{outcome:?}");
+        assert!(outcome.stderr.contains(reason), "{outcome:?}");
+    }
+}
+
 /// Packages in repositories are not trusted, but a module can do no harm.
 #[test]
 fn a_package_in_a_repository_runs_modules() {

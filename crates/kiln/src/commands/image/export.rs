@@ -30,7 +30,7 @@ pub(super) struct ExportArgs {
 
 pub(super) fn cmd_export(_: &Ui, args: &ExportArgs) -> Result<()> {
     let store = args.store.open()?;
-    let platform = args.platform.platform();
+    let platform = args.platform.of_stored(&store, &args.image)?;
     if args.file == Path::new("-") {
         let mut stdout = BufWriter::new(io::stdout().lock());
         return Ok(store.export(&args.image, &platform, &mut stdout)?);

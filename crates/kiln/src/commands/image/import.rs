@@ -11,11 +11,11 @@ use kiln_oci::ImageReference;
 use crate::image_store::{PlatformArgs, StoreArgs};
 use crate::ui::Ui;
 
-/// Add the images of an OCI archive to the store
+/// Add the images of an OCI or Docker archive to the store
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln image import set-name.tar")]
 pub(super) struct ImportArgs {
-    /// Archive to read, - for standard input
+    /// Archive to read, also compressed with gzip or zstd; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Name of the image, instead of the name in the archive
@@ -29,14 +29,14 @@ pub(super) struct ImportArgs {
 
 pub(super) fn cmd_import(ui: &Ui, args: &ImportArgs) -> Result<()> {
     let store = args.store.open()?;
-    let platform = args.platform.platform();
+    let platforms = args.platform.to_add();
     let imported = if args.file == Path::new("-") {
         let mut stdin = BufReader::new(io::stdin().lock());
-        store.import(&mut stdin, &platform, args.name.as_ref())
+        store.import(&mut stdin, &platforms, args.name.as_ref())
     } else {
         let file = File::open(&args.file);
         let file = file.with_context(|| format!("cannot open {}", args.file.display()))?;
-        store.import(&mut BufReader::new(file), &platform, args.name.as_ref())
+        store.import(&mut BufReader::new(file), &platforms, args.name.as_ref())
     };
     let imported = imported.with_context(|| format!("cannot import {}", args.file.display()))?;
     for image in imported {

@@ -33,7 +33,7 @@ enum ImageCommand {
     Remove(remove::RemoveArgs),
     /// Write an image of the store to an OCI archive
     Export(export::ExportArgs),
-    /// Add the images of an OCI archive to the store
+    /// Add the images of an OCI or Docker archive to the store
     Import(import::ImportArgs),
     /// Remove images that were not used recently, and data of no image
     Gc(gc::GcArgs),

@@ -1,9 +1,11 @@
 //! `kiln image pull`
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use clap::Args;
-use kiln_oci::{ImageReference, PullPolicy};
-use kiln_store::{PullOrigin, PullRequest};
+use kiln_oci::{ImageReference, PullPolicy, RegistryError};
+use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store};
 
 use crate::functions::evaluators::pull_policy;
 use crate::image_store::{PlatformArgs, StoreArgs, keep_signatures, pull};
@@ -28,12 +30,7 @@ pub(super) struct PullArgs {
 pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
     let store = args.store.open()?;
     for reference in &args.images {
-        let request = PullRequest {
-            reference: reference.clone(),
-            platform: args.platform.platform(),
-            policy: args.image_pull_policy,
-        };
-        let pulled = pull(ui, &store, &request)?;
+        let (request, pulled) = pull_first(ui, &store, reference, args)?;
         if let PullOrigin::Registry | PullOrigin::Confirmed = pulled.origin {
             keep_signatures(ui, &store, &request);
         }
@@ -41,4 +38,38 @@ pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
         ui.write_data(format!("{named}\n").as_bytes())?;
     }
     Ok(())
+}
+
+/// Pulls the image for the first platform that it is for. If it is for none, the error is that of the first one.
+fn pull_first(
+    ui: &Ui,
+    store: &Store,
+    reference: &ImageReference,
+    args: &PullArgs,
+) -> Result<(PullRequest, PulledImage)> {
+    let mut first_error = None;
+    for platform in args.platform.to_add() {
+        let request = PullRequest {
+            reference: reference.clone(),
+            platform,
+            policy: args.image_pull_policy,
+        };
+        match pull(ui, store, &request) {
+            Ok(pulled) => return Ok((request, pulled)),
+            Err(error) if is_for_others(&error) => _ = first_error.get_or_insert(error),
+            Err(error) => return Err(first_error.unwrap_or(error)),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is no platform")))
+}
+
+/// Whether an image is not there for the platform, and may be for another.
+fn is_for_others(error: &anyhow::Error) -> bool {
+    let pull = error.downcast_ref::<Arc<PullError>>();
+    pull.is_some_and(|error| {
+        matches!(
+            **error,
+            PullError::NotInStore(_) | PullError::Registry(RegistryError::NoPlatform { .. })
+        )
+    })
 }

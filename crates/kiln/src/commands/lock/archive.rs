@@ -80,7 +80,11 @@ pub(super) fn import(ui: &Ui, file: &Path, package: &LockedPackage) -> Result<()
     let store = open_store()?;
     let platform = Platform::this_machine();
     let archive = File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    let imported = store.import(&mut BufReader::new(archive), &platform, None);
+    let imported = store.import(
+        &mut BufReader::new(archive),
+        std::slice::from_ref(&platform),
+        None,
+    );
     imported.with_context(|| format!("cannot import {}", file.display()))?;
     let mut missing = Vec::new();
     for image in &wanted {

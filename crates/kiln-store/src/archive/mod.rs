@@ -1,28 +1,23 @@
-//! Images as OCI archives, for machines without a registry.
+//! Images as archives, for machines without a registry: written in OCI's form, read in OCI's and Docker's.
 //!
 //! Layers are copied between archive and store without being held in memory. Equal images give equal archives.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+mod docker;
+mod files;
 
-use kiln_oci::{
-    Descriptor, Digest, ImageConfig, ImageIndex, ImageReference, Manifest, Platform,
-    StoredManifest, media_type, select_platform,
-};
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+
+use kiln_oci::{Descriptor, Digest, ImageIndex, ImageReference, Platform, media_type};
 
 use crate::add::{AddError, ImageParts, NewImage};
 use crate::error::StoreError;
-use crate::find::MAX_NESTING;
 use crate::image::StoredImage;
 use crate::references::ResolvedReference;
-use crate::store::{Store, file_name};
-use crate::unpack::{ArchiveReader, EntryKind, StreamBudget, UnpackProblem};
+use crate::store::Store;
 use crate::work::WorkDirectory;
+use files::{ArchiveFiles, FoundImage};
 
-/// The largest manifest, index or config.
-const MAX_DOCUMENT: u64 = 8 << 20;
 const LAYOUT_FILE: &str = "oci-layout";
 const LAYOUT_TEXT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 const INDEX_FILE: &str = "index.json";
@@ -41,7 +36,9 @@ pub enum ArchiveError {
     Write(#[source] io::Error),
     #[error("cannot read the archive")]
     Read(#[source] io::Error),
-    #[error("it is not an OCI archive: {0} is missing")]
+    #[error(
+        "it is neither an OCI archive ({0} is missing) nor one of Docker (manifest.json is missing)"
+    )]
     MissingFile(&'static str),
     #[error("{name} in the archive is invalid")]
     Invalid {
@@ -50,13 +47,25 @@ pub enum ArchiveError {
     },
     #[error("the archive has no blob {0}, which a manifest refers to")]
     MissingBlob(Digest),
+    #[error("the archive has no file {0:?}, which its manifest.json refers to")]
+    MissingPath(String),
     /// The image is unpacked, but a layer or document of it was removed.
     #[error("the store no longer has the blob {0} of the image")]
     NotStored(Digest),
     #[error("{0} in the archive has another digest than its name")]
     Digest(Digest),
-    #[error("the archive has no image for {0}")]
-    NoPlatform(Platform),
+    #[error("{digest} in the archive has {actual} bytes, but a manifest says {expected}")]
+    Size {
+        digest: Digest,
+        expected: u64,
+        actual: u64,
+    },
+    #[error("the archive has no image for {platform}; it has {available}")]
+    NoPlatform {
+        platform: Platform,
+        /// The platforms that it has images for.
+        available: String,
+    },
     #[error("the archive is larger than the limit of {0} bytes")]
     TooLarge(u64),
     #[error("cannot unpack the image {manifest_digest}")]
@@ -85,10 +94,15 @@ impl Store {
         let not_found = || StoreError::NotFound(reference.to_string());
         let image = self.find(reference, platform)?.ok_or_else(not_found)?;
         let manifest_digest = &image.meta().manifest_digest;
-        let stored = self.read_manifest(manifest_digest)?;
+        let stored = self.manifest(manifest_digest)?;
         let stored = stored.ok_or_else(|| ArchiveError::NotStored(manifest_digest.clone()))?;
         let mut descriptor = stored.descriptor;
-        descriptor.platform = Some(image.meta().platform.clone());
+        let named = &image.meta().platform;
+        descriptor.platform = Some(match named.architecture.as_str() {
+            // The config of kpt's modules names none.
+            "" => platform.clone(),
+            _ => named.clone(),
+        });
         let names = NAMES.map(|key| (key.to_owned(), reference.to_string()));
         descriptor.annotations.extend(names);
         self.write_layout(vec![descriptor], self.blobs_of(manifest_digest)?, to)
@@ -109,7 +123,7 @@ impl Store {
             let (Some(root), Some(manifest_digest)) = (chain.first(), chain.last()) else {
                 return Err(StoreError::NotFound(reference.to_string()).into());
             };
-            let stored = self.read_manifest(root)?;
+            let stored = self.manifest(root)?;
             let stored = stored.ok_or_else(|| ArchiveError::NotStored(root.clone()))?;
             let mut descriptor = stored.descriptor;
             let names = NAMES.map(|key| (key.to_owned(), reference.to_string()));
@@ -158,11 +172,12 @@ impl Store {
         to.flush().map_err(ArchiveError::Write)
     }
 
-    /// Adds the images of an OCI archive for a platform. `name` is the name of an image that has none in the archive.
+    /// Adds the images of an archive of OCI or Docker, compressed or not: of each one that for the first platform that it is
+    /// for. `name` is the name of the images instead of that in the archive.
     pub fn import(
         &self,
         from: &mut dyn Read,
-        platform: &Platform,
+        platforms: &[Platform],
         name: Option<&ImageReference>,
     ) -> Result<Vec<ImportedImage>, ArchiveError> {
         self.remove_abandoned_work()?;
@@ -172,7 +187,14 @@ impl Store {
         let mut imported = Vec::new();
         let mut added = BTreeSet::new();
         for root in &files.index.manifests {
-            let Some(found) = files.image_below(root, platform)? else {
+            let mut found = None;
+            for platform in platforms {
+                if let Some(image) = files.image_below(root, platform)? {
+                    found = Some((platform, image));
+                    break;
+                }
+            }
+            let Some((platform, found)) = found else {
                 continue;
             };
             let reference = name.cloned().or_else(|| reference_of(root));
@@ -188,9 +210,12 @@ impl Store {
                 imported.push(ImportedImage { image, reference });
             }
         }
-        match imported.is_empty() {
-            true => Err(ArchiveError::NoPlatform(platform.clone())),
-            false => Ok(imported),
+        match platforms.first() {
+            Some(platform) if imported.is_empty() => Err(ArchiveError::NoPlatform {
+                platform: platform.clone(),
+                available: files.platforms(),
+            }),
+            _ => Ok(imported),
         }
     }
 
@@ -211,6 +236,9 @@ impl Store {
                 self.adopt_blob(&copy, digest)?;
             }
         }
+        for layer in &parts.layers {
+            self.check_size(layer)?;
+        }
         let _image_lock = self.lock_image(&parts.manifest_digest, &|| {})?;
         match StoredImage::open(self, &parts.manifest_digest) {
             Err(StoreError::Damaged { .. }) | Ok(None) => {}
@@ -229,6 +257,20 @@ impl Store {
             AddError::LayerFormat(source) => unpack_error(parts, source),
             AddError::Unpack(source) => unpack_error(parts, source),
         })
+    }
+
+    /// Checks the size that a manifest gives for a layer: a limit for unpacking depends on it.
+    fn check_size(&self, layer: &Descriptor) -> Result<(), ArchiveError> {
+        let path = self.blob_path(&layer.digest);
+        let metadata = std::fs::metadata(&path).map_err(StoreError::io("read", &path))?;
+        match metadata.len() == layer.size {
+            true => Ok(()),
+            false => Err(ArchiveError::Size {
+                digest: layer.digest.clone(),
+                expected: layer.size,
+                actual: metadata.len(),
+            }),
+        }
     }
 }
 
@@ -257,179 +299,4 @@ fn reference_of(root: &Descriptor) -> Option<ImageReference> {
     let names = NAMES.iter().filter_map(|key| root.annotations.get(*key));
     let mut names = names.filter(|name| name.contains(['/', ':']));
     names.find_map(|name| name.parse().ok())
-}
-
-/// The files of an archive, with its blobs in a work directory.
-struct ArchiveFiles {
-    index: ImageIndex,
-    blobs: BTreeMap<Digest, PathBuf>,
-}
-
-/// An image in an archive.
-struct FoundImage {
-    parts: ImageParts,
-    /// Indexes, manifest and config.
-    documents: Vec<Digest>,
-}
-
-impl ArchiveFiles {
-    /// Copies the blobs of an archive into a directory, and checks their digests.
-    fn read(
-        from: &mut dyn Read,
-        work: &WorkDirectory,
-        limit: u64,
-    ) -> Result<ArchiveFiles, ArchiveError> {
-        let mut archive = ArchiveReader::new(from, StreamBudget::new(limit));
-        let mut blobs = BTreeMap::new();
-        let (mut index, mut has_layout) = (None, false);
-        while let Some(entry) = archive.next_entry().map_err(read_error)? {
-            if entry.kind != EntryKind::File {
-                continue;
-            }
-            let path = String::from_utf8_lossy(&entry.path);
-            match path.strip_prefix("./").unwrap_or(&path) {
-                LAYOUT_FILE => has_layout = true,
-                INDEX_FILE => {
-                    let text =
-                        read_document(EntryData(&mut archive)).map_err(ArchiveError::Read)?;
-                    let parsed = serde_json::from_slice(&text);
-                    index = Some(parsed.map_err(|error| invalid(INDEX_FILE, error))?);
-                }
-                path => {
-                    let name = path.strip_prefix("blobs/");
-                    let name = name.map(|name| name.replacen('/', ":", 1));
-                    if let Some(Ok(digest)) = name.map(|name| name.parse::<Digest>()) {
-                        let copy = copy_blob(&mut archive, work, &digest)?;
-                        blobs.insert(digest, copy);
-                    }
-                }
-            }
-        }
-        if !has_layout {
-            return Err(ArchiveError::MissingFile(LAYOUT_FILE));
-        }
-        let index = index.ok_or(ArchiveError::MissingFile(INDEX_FILE))?;
-        Ok(ArchiveFiles { index, blobs })
-    }
-
-    /// The image for a platform that an entry of the index leads to. `None` if that is for other platforms.
-    fn image_below(
-        &self,
-        root: &Descriptor,
-        platform: &Platform,
-    ) -> Result<Option<FoundImage>, ArchiveError> {
-        let mut descriptor = root.clone();
-        let mut documents = Vec::new();
-        for _ in 0..=MAX_NESTING {
-            // Attestations have manifests too.
-            let is_known = media_type::is_manifest(&descriptor.media_type)
-                || media_type::is_index(&descriptor.media_type);
-            if !is_known || !fits(&descriptor, platform) {
-                return Ok(None);
-            }
-            let bytes = self.document(&descriptor.digest)?;
-            let stored = StoredManifest::parse(bytes.into(), Some(&descriptor.media_type))
-                .map_err(|error| invalid(&descriptor.digest, error))?;
-            documents.push(descriptor.digest.clone());
-            let image = match stored.manifest {
-                Manifest::Image(image) => image,
-                Manifest::Index(index) => match select_platform(&index, platform) {
-                    Some(entry) => {
-                        descriptor = entry.clone();
-                        continue;
-                    }
-                    None => return Ok(None),
-                },
-            };
-            let config_digest = image.config.digest;
-            let config = ImageConfig::parse(&self.document(&config_digest)?)
-                .map_err(|error| invalid(&config_digest, error))?;
-            documents.push(config_digest.clone());
-            return Ok(Some(FoundImage {
-                parts: ImageParts {
-                    manifest_digest: descriptor.digest,
-                    config_digest,
-                    config,
-                    layers: image.layers,
-                },
-                documents,
-            }));
-        }
-        Ok(None)
-    }
-
-    fn document(&self, digest: &Digest) -> Result<Vec<u8>, ArchiveError> {
-        let file = File::open(self.blob_path(digest)?).map_err(ArchiveError::Read)?;
-        read_document(file).map_err(ArchiveError::Read)
-    }
-
-    fn blob_path(&self, digest: &Digest) -> Result<&Path, ArchiveError> {
-        let path = self.blobs.get(digest);
-        let path = path.ok_or_else(|| ArchiveError::MissingBlob(digest.clone()))?;
-        Ok(path)
-    }
-}
-
-/// Whether an entry of an index may be for a platform.
-fn fits(descriptor: &Descriptor, platform: &Platform) -> bool {
-    descriptor.platform.as_ref().is_none_or(|offered| {
-        offered.os == platform.os && offered.architecture == platform.architecture
-    })
-}
-
-/// Reads a manifest, index or config.
-fn read_document(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MAX_DOCUMENT {
-        true => Err(io::ErrorKind::FileTooLarge.into()),
-        false => Ok(bytes),
-    }
-}
-
-/// The data of an entry as a stream.
-struct EntryData<'a, 'b>(&'a mut ArchiveReader<'b>);
-
-impl Read for EntryData<'_, '_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_data(buffer).map_err(|problem| match problem {
-            UnpackProblem::Io(error) => error,
-            problem => io::Error::other(problem),
-        })
-    }
-}
-
-fn read_error(problem: UnpackProblem) -> ArchiveError {
-    match problem {
-        UnpackProblem::Io(error) => ArchiveError::Read(error),
-        UnpackProblem::Limit { limit, .. } => ArchiveError::TooLarge(limit),
-        problem => ArchiveError::Read(io::Error::other(problem)),
-    }
-}
-
-/// Copies a blob into a work directory and checks its digest.
-fn copy_blob(
-    from: &mut ArchiveReader<'_>,
-    work: &WorkDirectory,
-    digest: &Digest,
-) -> Result<PathBuf, ArchiveError> {
-    let path = work.path().join(file_name(digest));
-    let file = File::create(&path);
-    let mut file = file.map_err(StoreError::io("write", &path))?;
-    let mut hasher = digest.hasher();
-    let mut buffer = vec![0; 128 << 10];
-    loop {
-        let read = from.read_data(&mut buffer).map_err(read_error)?;
-        let bytes = buffer.get(..read).unwrap_or_default();
-        if bytes.is_empty() {
-            break;
-        }
-        hasher.update(bytes);
-        let written = file.write_all(bytes);
-        written.map_err(StoreError::io("write", &path))?;
-    }
-    match hasher.finish() == *digest {
-        true => Ok(path),
-        false => Err(ArchiveError::Digest(digest.clone())),
-    }
 }
