@@ -20,6 +20,7 @@ mod resource;
 pub mod results;
 pub mod roundtrip;
 pub mod schema;
+pub mod secrets;
 pub mod selector;
 mod similar;
 pub mod write;

@@ -7,6 +7,7 @@ use kiln_krm::check::{ListKind, ListNotKrm, check_list};
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::read::{AnswerError, read_answer, read_function_output};
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
+use kiln_krm::secrets::{SecretMask, SecretValues};
 use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, PeerProblem, RunError};
 use kiln_yaml::{Document, NodeRef};
@@ -86,9 +87,24 @@ impl FunctionCall<'_> {
         let mut account = CallAccount {
             result: Box::new(self.function.new_result()),
             is_cached: false,
+            is_reported: false,
         };
-        let done = self.perform(inputs, &mut account, results);
-        let CallAccount { result, is_cached } = account;
+        let mut done = self.perform(inputs, &mut account);
+        if let Some(secrets) = self.secrets_in_texts(inputs, &done, &account.result) {
+            secrets.mask_result(&mut account.result);
+            done = done.map_err(|error| error.without_secrets(&secrets));
+        }
+        let CallAccount {
+            result,
+            is_cached,
+            is_reported,
+        } = account;
+        if is_reported {
+            if done.is_err() {
+                results.exit_code = 1;
+            }
+            results.items.push((*result).clone());
+        }
         let elapsed = started.elapsed();
         let package = self.package.map(|package| package.directory.clone());
         let directory = package.unwrap_or_default();
@@ -149,17 +165,39 @@ impl FunctionCall<'_> {
                 _ => Vec::new(),
             },
             secrets: match self.options.touched {
-                TouchedResources::Record => secrets(all, inputs, self.config.document(inputs)),
+                TouchedResources::Record => {
+                    let secrets = secrets(all, inputs, self.config.document(inputs));
+                    secrets.cloned().collect()
+                }
                 TouchedResources::Ignore => Vec::new(),
             },
         }
+    }
+
+    /// The Secrets whose values must not be in what is printed about the call; `None` if there are none, or no texts. kpt prints
+    /// all values.
+    fn secrets_in_texts(
+        &self,
+        inputs: &[Resource],
+        done: &Result<Vec<Returned>, CallError>,
+        result: &FunctionResult,
+    ) -> Option<SecretMask> {
+        let has_texts = done.is_err() || !result.stderr.is_empty() || !result.results.is_empty();
+        if self.options.compat == RenderCompat::Kpt || !has_texts {
+            return None;
+        }
+        let returned = done.as_deref().unwrap_or_default();
+        let mut documents = secrets(returned, inputs, self.config.document(inputs)).peekable();
+        documents.peek()?;
+        let mut secrets = SecretValues::default();
+        documents.for_each(|document| secrets.add_document(document));
+        Some(secrets.into_mask())
     }
 
     fn perform(
         &self,
         inputs: &mut [Resource],
         account: &mut CallAccount,
-        results: &mut FunctionResultList,
     ) -> Result<Vec<Returned>, CallError> {
         check_list(inputs.iter().map(Resource::root), ListKind::Input).map_err(not_krm)?;
         let Filtered {
@@ -184,19 +222,13 @@ impl FunctionCall<'_> {
             result.results = results.map_err(bad_output)?;
         }
         let error = error.or_else(|| self.reported_error(result));
+        if matches!(error, Some(CallError::Failure(_))) {
+            result.exit_code = 1;
+        }
+        account.is_reported = true;
         match error {
-            None => {
-                results.items.push(result.clone());
-                Ok(returned)
-            }
-            Some(error) => {
-                if !matches!(error, CallError::Exit(_)) {
-                    result.exit_code = 1;
-                }
-                results.exit_code = 1;
-                results.items.push(result.clone());
-                Err(error)
-            }
+            None => Ok(returned),
+            Some(error) => Err(error),
         }
     }
 
@@ -393,6 +425,8 @@ fn with_default_paths(
 struct CallAccount {
     result: Box<FunctionResult>,
     is_cached: bool,
+    /// Whether the result belongs to the results of the command: the call was not refused before.
+    is_reported: bool,
 }
 
 /// The output of a function before it is checked.
@@ -416,6 +450,15 @@ enum CallError {
     /// The function failed by its exit code or by a signal.
     Exit(Exit),
     Failure(Failure),
+}
+
+impl CallError {
+    fn without_secrets(self, secrets: &SecretMask) -> CallError {
+        match self {
+            CallError::Exit(exit) => CallError::Exit(exit),
+            CallError::Failure(failure) => CallError::Failure(failure.without_secrets(secrets)),
+        }
+    }
 }
 
 impl From<String> for CallError {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use kiln_krm::annotations::PACKAGE_PATH;
 use kiln_krm::kptfile::FunctionKind;
+use kiln_krm::secrets::is_secret;
 use kiln_krm::{Resource, ResourceId, paths};
 use kiln_yaml::Document;
 
@@ -64,21 +65,18 @@ pub(crate) fn touched(returned: &[Returned], inputs: &[Resource]) -> Vec<Touched
 }
 
 /// The Secrets among the input, the output and the configuration.
-pub(crate) fn secrets(
-    returned: &[Returned],
-    inputs: &[Resource],
-    config: Option<&Document>,
-) -> Vec<Document> {
+pub(crate) fn secrets<'a>(
+    returned: &'a [Returned],
+    inputs: &'a [Resource],
+    config: Option<&'a Document>,
+) -> impl Iterator<Item = &'a Document> {
     let new = returned.iter().filter_map(|item| match item {
         Returned::Kept(_) => None,
         Returned::New(resource) => Some(resource.document()),
     });
     let documents = inputs.iter().map(Resource::document).chain(new);
-    let is_secret = |document: &&Document| {
-        let kind = document.root().get("kind");
-        kind.is_some_and(|kind| kind.has_value("Secret"))
-    };
-    documents.chain(config).filter(is_secret).cloned().collect()
+    let documents = documents.chain(config);
+    documents.filter(|document| is_secret(document.root()))
 }
 
 /// What identifies a resource between two functions, which may move it to another namespace.

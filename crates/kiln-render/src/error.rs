@@ -12,6 +12,7 @@ use kiln_krm::image::NoMatchingTag;
 use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
+use kiln_krm::secrets::SecretMask;
 use kiln_runtime::{Outcome, PeerProblem, StartError};
 
 /// The cause of a failed render.
@@ -136,6 +137,18 @@ pub struct FunctionPlace {
 }
 
 impl Failure {
+    /// The failure without the values of Secrets, in texts that come from a function.
+    pub(crate) fn without_secrets(mut self, secrets: &SecretMask) -> Failure {
+        if let Failure::BadOutput(text)
+        | Failure::NoItems(text)
+        | Failure::Text(text)
+        | Failure::Remote { text, .. } = &mut self
+        {
+            secrets.mask_in_place(text);
+        }
+        self
+    }
+
     /// The failure as the end of a chain of causes.
     pub fn chain_text(&self) -> String {
         match self {

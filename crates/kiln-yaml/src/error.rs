@@ -41,6 +41,15 @@ impl Error {
         self.go_line
     }
 
+    /// The error whose report does not show the line, because the text is secret.
+    #[must_use]
+    pub fn without_line(self) -> Error {
+        Error {
+            snippet: Snippet::default(),
+            ..self
+        }
+    }
+
     /// A detailed message: `file:line:column: what`, then the line with a caret below the column.
     ///
     /// `lines_before` is how many lines of the file stand before the text that was parsed.

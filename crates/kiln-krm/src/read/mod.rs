@@ -27,6 +27,7 @@ use crate::legacy_words;
 use crate::list::{ResourceList, Wrapper};
 use crate::origin::{DocumentRange, Origin, SourceFile};
 use crate::resource::Resource;
+use crate::secrets::may_have_secrets;
 
 pub use answer::{AnswerError, read_answer};
 pub(crate) use seqindent::guess as guess_style;
@@ -266,7 +267,10 @@ fn parse_piece(
         TrailingText::Refused => parse_single(&text),
     };
     let document = document.map_err(|error| ReadError::Malformed {
-        error,
+        error: match may_have_secrets(&text) {
+            true => error.without_line(),
+            false => error,
+        },
         lines_before: memchr_iter(b'\n', bytes.get(..start).unwrap_or_default()).count(),
         dialect,
     })?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kiln_krm::ResourceId;
 use kiln_krm::results::{FunctionResult, ResultItem, Severity};
+use kiln_krm::secrets::{SecretMask, SecretValues};
 use similar::{ChangeTag, TextDiff};
 
 use super::command_words::mask_arguments;
@@ -14,7 +15,7 @@ use super::model::{
     resource_title,
 };
 use super::review::add_notes;
-use super::secrets::{SecretMask, SecretValues, mask_versions};
+use super::secrets::mask_versions;
 use super::text::cut;
 use super::visible::visible;
 

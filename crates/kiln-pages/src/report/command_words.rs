@@ -1,6 +1,6 @@
 //! Command lines in reports, without what may be secret.
 
-use super::secrets::MASKED;
+use kiln_krm::secrets::MASKED;
 
 /// The words of a command. The values of `--env` and of the arguments of a function, after `--`, are masked: both are where
 /// users pass passwords.

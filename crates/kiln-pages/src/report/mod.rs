@@ -20,10 +20,10 @@ pub use build::{ChangedFile, ReportInput, StepInput, TouchedResource, build};
 pub(crate) use format::json_text;
 pub use format::{ReportFormat, UnknownFormat};
 pub use github::{annotation, annotations};
+pub use kiln_krm::secrets::SecretValues;
 pub use lines::find_line;
 pub use model::{
     FileReport, LineCounts, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
     ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind, StepReport, StepStatus,
     Verdict,
 };
-pub use secrets::SecretValues;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use kiln_krm::secrets::is_secret;
 use kiln_yaml::{Document, NodeRef, parse_until_error};
 
 use super::model::{ReviewNote, resource_title};
@@ -99,11 +100,7 @@ fn by_title(documents: &[Document]) -> BTreeMap<String, &Document> {
 /// The scalar values by their paths, metadata and values of Secrets excepted.
 fn values_of(document: &Document) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
-    if document
-        .root()
-        .get("kind")
-        .is_some_and(|kind| kind.has_value("Secret"))
-    {
+    if is_secret(document.root()) {
         return values;
     }
     document.root().visit(|visit| {

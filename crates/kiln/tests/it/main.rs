@@ -50,6 +50,7 @@ mod run;
 mod runner;
 mod safety;
 mod sandbox;
+mod secrets;
 mod serve;
 mod shared;
 #[expect(dead_code, reason = "the tests of the store use the rest")]
