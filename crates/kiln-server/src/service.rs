@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiln_go::error_chain;
+use kiln_krm::secrets::may_have_secrets;
 use kiln_proto::IDENTITY_METADATA;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::{DEFAULT_ROOM, MAX_ROOM, ROOM_METADATA};
@@ -157,6 +158,10 @@ impl Service {
         call.exit_code = evaluated.exit_code;
         call.identity = evaluated.identity;
         if let Some(warning) = evaluated.warning {
+            let warning = match call.may_have_secrets {
+                true => "the function reported errors in its results",
+                false => &warning,
+            };
             tracing::warn!(image = call.image, "{warning}");
         }
         evaluated.answer
@@ -335,6 +340,10 @@ struct FunctionCall {
     room: usize,
 }
 
+/// What is logged in place of a message that may have values of Secrets.
+const NOT_LOGGED: &str =
+    "the function failed; its message is not logged, because the list may have Secrets";
+
 fn timed_out(image: &str, deadline: Option<Deadline>) -> Status {
     let timeout = deadline.map(|deadline| deadline.timeout);
     status::timed_out(image, timeout.unwrap_or_default())
@@ -382,6 +391,8 @@ struct Call<'a> {
     identity: Option<FunctionIdentity>,
     request_bytes: usize,
     response_bytes: usize,
+    /// Whether the list may have Secrets: then what the function printed and reported is not logged.
+    may_have_secrets: bool,
     end: Option<(Code, Option<String>)>,
 }
 
@@ -416,6 +427,7 @@ impl<'a> Call<'a> {
             identity: None,
             request_bytes: list.len(),
             response_bytes: 0,
+            may_have_secrets: may_have_secrets(list),
             end: None,
         }
     }
@@ -456,8 +468,25 @@ impl<'a> Call<'a> {
                 self.response_bytes = response.resource_list.len();
                 (Code::Ok, None)
             }
-            Err(status) => (status.code(), Some(status.message().to_owned())),
+            Err(status) => (status.code(), Some(self.logged(status).to_owned())),
         });
+    }
+
+    /// The message of a failed call for logs, traces and the status page.
+    fn logged<'s>(&self, status: &'s Status) -> &'s str {
+        let is_own = matches!(
+            status.code(),
+            Code::Cancelled
+                | Code::DeadlineExceeded
+                | Code::NotFound
+                | Code::PermissionDenied
+                | Code::ResourceExhausted
+                | Code::Unavailable
+        );
+        match self.may_have_secrets && !is_own {
+            true => NOT_LOGGED,
+            false => status.message(),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod program;
 #[path = "../../../kiln-store/tests/it/registry.rs"]
 mod registry;
 mod reload;
+mod secrets;
 mod serving;
 mod signals;
 mod soak;

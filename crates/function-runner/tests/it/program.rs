@@ -161,6 +161,14 @@ impl Runner {
         call(self.address.clone(), image).await
     }
 
+    pub(crate) async fn call_with(
+        &self,
+        image: &str,
+        list: &str,
+    ) -> Result<EvaluateFunctionResponse, Status> {
+        call_with(self.address.clone(), image, list).await
+    }
+
     pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("an end")
     }
@@ -174,9 +182,17 @@ async fn connect(address: &str) -> Channel {
 
 /// Calls the runner at an address.
 pub(crate) async fn call(address: String, image: &str) -> Result<EvaluateFunctionResponse, Status> {
+    call_with(address, image, LIST).await
+}
+
+async fn call_with(
+    address: String,
+    image: &str,
+    list: &str,
+) -> Result<EvaluateFunctionResponse, Status> {
     let mut client = FunctionEvaluatorClient::new(connect(&address).await);
     let request = EvaluateFunctionRequest {
-        resource_list: LIST.into(),
+        resource_list: list.to_owned().into(),
         image: image.to_owned(),
     };
     let answer = client.evaluate_function(request).await;
