@@ -32,7 +32,8 @@ impl Evaluator for PinnedEvaluator {
         let exact = exact.ok_or_else(|| FindError::not_found(function))?;
         self.evaluator.find(&FunctionSpec {
             target: Target::Image(exact),
-            pin: None,
+            // A policy that requires a digest sees that the built-in function is the one of the lock file.
+            pin: function.pin.clone().filter(|_| self.way == RunWay::Native),
             ..function.clone()
         })
     }

@@ -10,13 +10,16 @@ use super::PinnedEvaluator;
 const IMAGE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.0";
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/// Finds nothing and remembers the names.
+/// Finds nothing and remembers the names, and whether a policy sees the pin.
 #[derive(Default)]
 struct Asked(Mutex<Vec<String>>);
 
 impl Evaluator for Asked {
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
-        let name = function.name().to_owned();
+        let mut name = function.name().to_owned();
+        if function.pin.is_some() {
+            name.push_str(" as pinned");
+        }
         self.0.lock().expect("no panic").push(name);
         Err(FindError::not_found(function))
     }
@@ -48,7 +51,8 @@ fn a_pin_selects_the_exact_version() {
     let identity = identity.expect("it is built in").to_string();
     let native = identity.strip_prefix("native:").expect("native");
     let by_digest = format!("ghcr.io/kptdev/krm-functions-catalog/set-labels@{DIGEST}");
-    check(RunWay::Native, None, Some(native), Some(IMAGE));
+    let pinned = format!("{IMAGE} as pinned");
+    check(RunWay::Native, None, Some(native), Some(&pinned));
     check(
         RunWay::Native,
         Some(DIGEST),

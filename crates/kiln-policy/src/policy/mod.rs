@@ -226,7 +226,7 @@ impl PolicyFile {
             let allowed = allowed.clone();
             return refuse(found.line, RefusalReason::Way { rule, allowed });
         }
-        if found.requires_digest && !image.has_digest {
+        if found.requires_digest && !image.has_digest && !is_pinned(function, way) {
             return refuse(found.line, RefusalReason::Digest { rule });
         }
         if found.network == Switch::Deny && function.network == Network::Host {
@@ -339,6 +339,19 @@ impl PolicyFile {
             file: Arc::clone(&self.path),
             line,
         }
+    }
+}
+
+/// Whether a lock file names exactly what runs in this way: the image by its digest, or the built-in function.
+fn is_pinned(function: &FunctionSpec, way: RunWay) -> bool {
+    let Some(pin) = &function.pin else {
+        return false;
+    };
+    match way {
+        RunWay::Native => pin.native.is_some(),
+        // A program that the image is mapped to is not in a lock file.
+        RunWay::Exec => false,
+        _ => pin.digest.is_some(),
     }
 }
 

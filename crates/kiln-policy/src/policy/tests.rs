@@ -1,5 +1,7 @@
 //! The table of decisions.
 
+use kiln_runtime::FunctionPin;
+
 use super::*;
 
 /// A public key whose private key was thrown away.
@@ -111,6 +113,39 @@ Not An Image engine: REFERENCE (p:1)
         .replace(DIGEST, "DIGEST")
         .replace(&reference, "REFERENCE");
     assert_eq!(decided, expected);
+}
+
+#[test]
+fn a_lock_file_satisfies_a_rule_for_digests() {
+    let policy = policy(&[(
+        "p",
+        "version: 1\ndefault: deny\nrules:\n- match: ghcr.io/\n  require: [digest]\n",
+    )]);
+    let allowed = |digest: Option<&str>, native: Option<&str>| {
+        let function = FunctionSpec {
+            pin: Some(FunctionPin {
+                digest: digest.map(str::to_owned),
+                native: native.map(str::to_owned),
+            }),
+            ..FunctionSpec::image("ghcr.io/catalog/set-labels:v0.2")
+        };
+        policy.explain(&function).ways
+    };
+    assert_eq!(allowed(None, None), []);
+    let native = Some("set-labels@v0.2.5#1");
+    assert_eq!(allowed(None, native), [RunWay::Native]);
+    let images = [
+        RunWay::Wasm,
+        RunWay::Remote,
+        RunWay::Image,
+        RunWay::Engine,
+        RunWay::Pod,
+    ];
+    assert_eq!(allowed(Some(DIGEST), None), images);
+    assert_eq!(
+        allowed(Some(DIGEST), native),
+        [&[RunWay::Native][..], &images].concat()
+    );
 }
 
 #[test]

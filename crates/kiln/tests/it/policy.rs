@@ -70,6 +70,30 @@ fn a_refused_package_does_not_change() {
     assert_ne!(files(&test_env.work().join("app")), before);
 }
 
+/// A digest is required: the lock file names what runs exactly.
+#[test]
+fn a_locked_built_in_function_satisfies_a_rule_for_digests() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, SET_NAMESPACE);
+    policy(
+        &test_env,
+        &format!("default: deny\nrules:\n- match: {CATALOG}/\n  require: [digest]\n"),
+    );
+    let check = ["policy", "check", "app", "--policy=policy.yaml"];
+    refused(&render(&test_env, &[]), "requires a digest (policy.yaml:4)");
+    refused(&test_env.kiln(&check, ""), "refuses 1 of 1 functions");
+    let locked = test_env.kiln(&["lock", "app"], "");
+    assert_eq!(locked.code, Some(0), "{locked:?}");
+    let rendered = render(&test_env, &["--timings"]);
+    assert_eq!(rendered.code, Some(0), "{rendered:?}");
+    let identity = "= native:set-namespace@v0.4.1#";
+    assert!(rendered.stderr.contains(identity), "{rendered:?}");
+    let checked = test_env.kiln(&check, "");
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let line = format!("{CATALOG}/set-namespace:v0.4.1   native       rule");
+    assert!(checked.stdout.contains(&line), "{checked:?}");
+}
+
 #[test]
 fn a_warning_is_printed_once() {
     let test_env = TestEnvironment::new();

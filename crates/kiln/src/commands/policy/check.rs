@@ -5,14 +5,16 @@ use clap::Args;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_krm::kptfile::Function;
+use kiln_lock::FunctionLock;
 use kiln_package::DiskFiles;
 use kiln_policy::{Explanation, Policy, RunWay, canonical_image};
-use kiln_render::GENERATE_PACKAGE_CONTEXT;
+use kiln_render::{GENERATE_PACKAGE_CONTEXT, PinnedImage};
 use kiln_runtime::FunctionSpec;
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, ErrorClass};
 use crate::functions::flags::checked_prefix;
+use crate::functions::lock::{pinned_image, read_lock};
 use crate::functions::policy::PolicyFlags;
 use crate::package::{absolute, checked_kptfiles, package_directory};
 use crate::rpkg::output::OutputArgs;
@@ -55,7 +57,8 @@ struct CheckedFunction {
 
 pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
     let prefix = checked_prefix(args.image_prefix.as_deref())?;
-    let root = absolute(&package_directory(ui, &args.dir)?)?;
+    let named = package_directory(ui, &args.dir)?;
+    let root = absolute(&named)?;
     let files = DiskFiles::open(&root, ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", root.display()))?;
     let kptfiles = checked_kptfiles(&files)?;
@@ -64,11 +67,16 @@ pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
         ui.print_message("No policy applies: all functions may run.");
     }
     let policy = policy.unwrap_or_default();
+    let lock = read_lock(&files, &named)?.unwrap_or_default();
     let mut checked = Vec::new();
     for (package, kptfile) in &kptfiles {
         let pipeline = kptfile.pipeline.iter();
         let functions = pipeline.flat_map(|it| it.mutators.iter().chain(&it.validators));
-        checked.extend(functions.map(|function| check(&policy, package, function, &prefix)));
+        let functions = functions.map(|function| {
+            let locked = locked_image(&lock, function, &prefix);
+            check(&policy, package, function, &prefix, locked)
+        });
+        checked.extend(functions);
     }
     print(ui, args, &checked)?;
     let refused = checked.iter().filter(|it| it.ways.is_empty()).count();
@@ -86,7 +94,21 @@ pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
     Err(error.into())
 }
 
-fn check(policy: &Policy, package: &str, function: &Function, prefix: &str) -> CheckedFunction {
+/// What the lock file says about a function, if its entry is for this prefix.
+fn locked_image(lock: &FunctionLock, function: &Function, prefix: &str) -> Option<PinnedImage> {
+    let locked = pinned_image(lock, &function.image, &function.tag)?;
+    let repository = |image: &str| canonical_image(image).map(|image| image.repository);
+    let declared = repository(&with_prefix(prefix, &function.image)).ok()?;
+    (repository(&locked.resolved).ok()? == declared).then_some(locked)
+}
+
+fn check(
+    policy: &Policy,
+    package: &str,
+    function: &Function,
+    prefix: &str,
+    locked: Option<PinnedImage>,
+) -> CheckedFunction {
     let package = match package {
         "" => ".".to_owned(),
         package => package.to_owned(),
@@ -100,12 +122,25 @@ fn check(policy: &Policy, package: &str, function: &Function, prefix: &str) -> C
             reason: "it is part of kiln".to_owned(),
         };
     }
-    let (name, explanation, is_built_in) = match function.image.as_str() {
-        "" => {
+    let (name, explanation, is_built_in) = match (locked, function.image.as_str()) {
+        (Some(PinnedImage { resolved, pin }), _) => {
+            let is_built_in = pin.native.is_some();
+            let has_digest = pin.digest.is_some();
+            let function = FunctionSpec {
+                pin: Some(pin),
+                ..FunctionSpec::image(resolved.as_str())
+            };
+            let mut explanation = policy.explain(&function);
+            // Without a digest, the lock file lets no image run.
+            let can_run = |way: &RunWay| has_digest || !way.runs_image();
+            explanation.ways.retain(can_run);
+            (resolved, explanation, is_built_in)
+        }
+        (None, "") => {
             let explanation = policy.explain(&FunctionSpec::exec(function.exec.as_str()));
             (function.exec.clone(), explanation, false)
         }
-        image => {
+        (None, image) => {
             let image = with_prefix(prefix, image);
             let registry = Registry::builtin();
             match function.tag.as_str() {
