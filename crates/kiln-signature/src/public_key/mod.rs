@@ -13,6 +13,8 @@ use webpki::ring::{
 
 /// The smallest and the largest RSA key, in bits.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
+/// The first byte of a point that has both of its coordinates.
+const UNCOMPRESSED: u8 = 4;
 const BEGIN: &str = "-----BEGIN ";
 
 /// A public key with the name that messages use for it.
@@ -52,6 +54,11 @@ pub enum PublicKeyError {
     Malformed,
     #[error("keys of this type are not supported, only ECDSA P-256 and P-384, Ed25519 and RSA")]
     Unsupported,
+    /// As `openssl ec -conv_form compressed` writes it.
+    #[error(
+        "the point of the key is compressed; `openssl ec -pubin -conv_form uncompressed` writes the whole point"
+    )]
+    Compressed,
     #[error("the RSA key has {0} bits, expected 2048 to 8192")]
     RsaSize(usize),
 }
@@ -68,6 +75,10 @@ impl PublicKey {
             .into_iter()
             .find(|key_type| key_type.has_algorithm_id(parts.algorithm_id));
         let key_type = key_type.ok_or(PublicKeyError::Unsupported)?;
+        let is_curve = matches!(key_type, KeyType::EcdsaP256 | KeyType::EcdsaP384);
+        if is_curve && !parts.key.starts_with(&[UNCOMPRESSED]) {
+            return Err(PublicKeyError::Compressed);
+        }
         if key_type == KeyType::Rsa {
             let bits = der::rsa_bits(parts.key).ok_or(PublicKeyError::Malformed)?;
             if !RSA_BITS.contains(&bits) {

@@ -63,6 +63,14 @@ fn unsupported_and_weak_keys_are_refused() {
         let read = PublicKey::from_pem(name, &file(&format!("{name}.pub")));
         assert_eq!(read, Err(PublicKeyError::Unsupported), "{name}");
     }
+    let compressed = "\
+-----BEGIN PUBLIC KEY-----
+MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADpnqDPXDl11TRi2s530B2Ob7YzsOw
+h+GKNy+J67XMa7w=
+-----END PUBLIC KEY-----
+";
+    let compressed = PublicKey::from_pem("key", compressed.as_bytes());
+    assert_eq!(compressed, Err(PublicKeyError::Compressed));
     let small = PublicKey::from_pem("key", &file("rsa1024.pub"));
     assert_eq!(small, Err(PublicKeyError::RsaSize(1024)));
 }
