@@ -23,6 +23,18 @@ pub struct RunContext {
     pub on_stderr: Option<StderrListener>,
     /// Whether the identity is wanted even if that takes time, as for programs, whose files must be read.
     pub wants_identity: bool,
+    pub answers: KeepAnswers,
+}
+
+/// Whether the answer of a call may be kept and used again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum KeepAnswers {
+    /// As the program is configured.
+    #[default]
+    AsConfigured,
+    Never,
+    /// Also if it is only assumed that the answer depends on nothing but the call.
+    Assumed,
 }
 
 /// Receives stderr of a function, piece by piece. It must not block for long: the function waits.

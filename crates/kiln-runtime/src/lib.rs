@@ -24,7 +24,7 @@ mod reproducible;
 pub use cancel::{CancelGuard, CancelToken};
 pub use chain::{EvaluatorChain, NotFoundThenUnavailable, Search};
 pub use context::{
-    DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener,
+    DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, KeepAnswers, Limits, RunContext, StderrListener,
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, Refresh};

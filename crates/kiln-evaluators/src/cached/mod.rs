@@ -19,8 +19,8 @@ use answer::Answer;
 use in_flight::{CallsInFlight, Joined};
 use key::answer_key;
 use kiln_runtime::{
-    Certainty, Evaluator, FindError, Found, FunctionSpec, Input, Outcome, ReproducibleCall,
-    RunContext, RunError, Runner,
+    Certainty, Evaluator, FindError, Found, FunctionSpec, Input, KeepAnswers, Outcome,
+    ReproducibleCall, RunContext, RunError, Runner,
 };
 use kiln_store::{ResultCache, ResultKey, ResultKind};
 pub use mode::{CacheMode, CacheModeError};
@@ -75,27 +75,33 @@ impl AnswerCache {
         name: &str,
         evaluator: Arc<dyn Evaluator>,
     ) -> Arc<dyn Evaluator> {
-        let is_kept = match name {
-            WASM => self.mode != CacheMode::Off,
-            IMAGE => self.mode.has_images(),
-            _ => false,
+        let certainty = match name {
+            WASM => Certainty::Guaranteed,
+            IMAGE => Certainty::Assumed,
+            _ => return evaluator,
         };
-        match is_kept {
-            true => Arc::new(CachedEvaluator {
-                evaluator,
-                answers: Arc::clone(self),
-            }),
-            false => evaluator,
+        if self.mode == CacheMode::Off {
+            return evaluator;
+        }
+        Arc::new(CachedEvaluator {
+            evaluator,
+            answers: Arc::clone(self),
+            certainty,
+        })
+    }
+
+    /// Whether the answers of calls with this certainty are kept.
+    fn keeps(&self, certainty: Certainty, ctx: &RunContext) -> bool {
+        match (ctx.answers, certainty) {
+            (KeepAnswers::Never, _) => false,
+            (_, Certainty::Guaranteed) | (KeepAnswers::Assumed, Certainty::Assumed) => true,
+            (KeepAnswers::AsConfigured, Certainty::Assumed) => self.mode.has_images(),
         }
     }
 
     /// Whether the answers of a call may be kept.
-    fn may_keep(&self, call: &ReproducibleCall) -> bool {
-        let is_certain = match call.certainty {
-            Certainty::Guaranteed => true,
-            Certainty::Assumed => self.mode.has_images(),
-        };
-        is_certain && !self.results.is_impure(call.identity.as_str())
+    fn may_keep(&self, call: &ReproducibleCall, ctx: &RunContext) -> bool {
+        self.keeps(call.certainty, ctx) && !self.results.is_impure(call.identity.as_str())
     }
 
     fn read(&self, call: &ReproducibleCall, key: &ResultKey) -> Option<Answer> {
@@ -139,6 +145,8 @@ impl AnswerCache {
 struct CachedEvaluator {
     evaluator: Arc<dyn Evaluator>,
     answers: Arc<AnswerCache>,
+    /// The highest of its functions.
+    certainty: Certainty,
 }
 
 impl Evaluator for CachedEvaluator {
@@ -147,6 +155,7 @@ impl Evaluator for CachedEvaluator {
             Found::Blocking(runner) => Found::blocking(CachedRunner {
                 runner,
                 answers: Arc::clone(&self.answers),
+                certainty: self.certainty,
             }),
             // Runs elsewhere, where answers may be kept.
             found @ Found::Async(_) => found,
@@ -157,14 +166,17 @@ impl Evaluator for CachedEvaluator {
 struct CachedRunner {
     runner: Arc<dyn Runner>,
     answers: Arc<AnswerCache>,
+    certainty: Certainty,
 }
 
 impl Runner for CachedRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let started = Instant::now();
         let answers = &*self.answers;
-        let call = self.runner.reproducible(ctx);
-        let Some(call) = call.filter(|call| answers.may_keep(call)) else {
+        // It takes time to find out what would run.
+        let is_kept = answers.keeps(self.certainty, ctx);
+        let call = is_kept.then(|| self.runner.reproducible(ctx)).flatten();
+        let Some(call) = call.filter(|call| answers.may_keep(call, ctx)) else {
             return self.runner.run(input, ctx);
         };
         let key = answer_key(&call, input);

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use kiln_krm::image::with_prefix;
 use kiln_policy::{PolicyMax, RunWay, canonical_image};
 use kiln_runtime::{
-    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome,
-    ReproducibleCall, RunContext, RunError, RunFuture, Runner, Target,
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Input, KeepAnswers, Limits,
+    Outcome, ReproducibleCall, RunContext, RunError, RunFuture, Runner, Target,
 };
 
 use verified::VerifiedRunner;
@@ -60,11 +60,20 @@ impl Evaluator for PolicedEvaluator {
             None => found,
             Some(verification) => self.verified(found, verification),
         };
-        let max = permission.max;
-        Ok(match (max == PolicyMax::default(), found) {
+        let (max, answers) = (permission.max, permission.answers);
+        let is_plain = max == PolicyMax::default() && answers == KeepAnswers::AsConfigured;
+        Ok(match (is_plain, found) {
             (true, found) => found,
-            (false, Found::Blocking(runner)) => Found::blocking(LimitedRunner { runner, max }),
-            (false, Found::Async(runner)) => Found::Async(Arc::new(LimitedRunner { runner, max })),
+            (false, Found::Blocking(runner)) => Found::blocking(LimitedRunner {
+                runner,
+                max,
+                answers,
+            }),
+            (false, Found::Async(runner)) => Found::Async(Arc::new(LimitedRunner {
+                runner,
+                max,
+                answers,
+            })),
         })
     }
 }
@@ -113,6 +122,7 @@ fn unambiguous(function: &FunctionSpec) -> FunctionSpec {
 struct LimitedRunner<R: ?Sized> {
     runner: Arc<R>,
     max: PolicyMax,
+    answers: KeepAnswers,
 }
 
 impl LimitedRunner<dyn Runner> {
@@ -121,6 +131,7 @@ impl LimitedRunner<dyn Runner> {
         let memory = ctx.limits.memory.into_iter().chain(self.max.memory).min();
         RunContext {
             deadline: Deadline::at_most(ctx.deadline, self.max.time),
+            answers: self.answers,
             limits: Limits {
                 memory,
                 ..ctx.limits

@@ -171,8 +171,7 @@ fn an_engine_gets_the_name_that_was_decided_about() {
 #[test]
 fn limits_are_lowered_and_never_raised() {
     let directory = tempfile::tempdir().unwrap();
-    let rules =
-        "version: 1\ndefault: deny\nrules:\n- match: a.io/\n  max: {time: 1h, memory: 1Ki}\n";
+    let rules = "version: 1\ndefault: deny\nrules:\n- match: a.io/\n  max: {time: 1h, memory: 1Ki}\n  cache: deny\n";
     let recorder = Arc::default();
     let chain = options(policy(directory.path(), rules), &recorder).chain();
     let found = chain.find(&FunctionSpec::image("a.io/x:v1")).unwrap();
@@ -182,6 +181,7 @@ fn limits_are_lowered_and_never_raised() {
     let run = |ctx: &RunContext| {
         runner.run(&input, ctx).unwrap();
         let ran = recorder.ran.lock().unwrap().take().unwrap();
+        assert_eq!(ran.answers, KeepAnswers::Never);
         (ran.deadline.map(|it| it.timeout), ran.limits.memory)
     };
     let hour = Duration::from_secs(3600);

@@ -20,7 +20,7 @@ use values::{bytes, one_of, text, time, wrong};
 const VERSION: &str = "1";
 
 const FILE_KEYS: &[&str] = &["version", "default", "rules", "exec", "starlark"];
-const RULE_KEYS: &[&str] = &["match", "allow", "require", "network", "max"];
+const RULE_KEYS: &[&str] = &["match", "allow", "require", "network", "max", "cache"];
 const REQUIREMENT_KEYS: &[&str] = &["signature"];
 const SIGNATURE_KEYS: &[&str] = &["key", "identity", "roots"];
 const MAX_KEYS: &[&str] = &["time", "memory"];
@@ -141,6 +141,7 @@ fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
         keys: Vec::new(),
         network: Switch::Allow,
         max: PolicyMax::default(),
+        cache: None,
     };
     for (key, value) in fields(item, "a rule", RULE_KEYS)? {
         match key {
@@ -155,6 +156,7 @@ fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
             "allow" => rule.allow = Some(parse_ways(value)?),
             "require" => parse_requirements(value, &mut rule)?,
             "network" => rule.network = switch(value, "network")?.value,
+            "cache" => rule.cache = Some(switch(value, "cache")?.value),
             _ => rule.max = parse_max(value)?,
         }
     }

@@ -81,7 +81,7 @@ fn keys_are_known_and_there_once() {
     );
     refused(
         &rule("  Allow: []\n"),
-        "p.yaml:5: unknown key \"Allow\" in a rule; the keys are match, allow, require, network, max",
+        "p.yaml:5: unknown key \"Allow\" in a rule; the keys are match, allow, require, network, max, cache",
     );
     refused(
         &rule("  max: {cpu: 1}\n"),

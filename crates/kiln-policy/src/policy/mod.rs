@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_runtime::{FunctionSpec, Network, Target};
+use kiln_runtime::{FunctionSpec, KeepAnswers, Network, Target};
 use kiln_signature::PublicKey;
 
 use crate::refusal::{PolicyRefusal, RefusalReason, RulePlace};
@@ -61,6 +61,8 @@ pub(crate) struct Rule {
     pub(crate) keys: Vec<Setting<Arc<PublicKey>>>,
     pub(crate) network: Switch,
     pub(crate) max: PolicyMax,
+    /// `None` leaves it to the program.
+    pub(crate) cache: Option<Switch>,
 }
 
 /// Limits of a function.
@@ -75,6 +77,7 @@ pub struct PolicyMax {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Permission {
     pub max: PolicyMax,
+    pub answers: KeepAnswers,
     /// The caller verifies all of them before the function runs.
     pub signatures: Vec<RequiredSignature>,
     /// The default that allows the function with a warning.
@@ -242,6 +245,11 @@ impl PolicyFile {
         });
         Ok(Permission {
             max: found.max,
+            answers: match found.cache {
+                None => KeepAnswers::AsConfigured,
+                Some(Switch::Allow) => KeepAnswers::Assumed,
+                Some(Switch::Deny) => KeepAnswers::Never,
+            },
             signatures: match way.runs_image() {
                 true => required.collect(),
                 false => Vec::new(),
@@ -372,6 +380,11 @@ impl Permission {
             max: PolicyMax {
                 time: least(self.max.time, other.max.time),
                 memory: least(self.max.memory, other.max.memory),
+            },
+            answers: match (self.answers, other.answers) {
+                (KeepAnswers::Never, _) | (_, KeepAnswers::Never) => KeepAnswers::Never,
+                (KeepAnswers::AsConfigured, answers) => answers,
+                (KeepAnswers::Assumed, _) => KeepAnswers::Assumed,
             },
             signatures: [self.signatures, other.signatures].concat(),
             warning: self.warning.or(other.warning),

@@ -149,6 +149,25 @@ fn a_lock_file_satisfies_a_rule_for_digests() {
 }
 
 #[test]
+fn one_file_that_denies_the_cache_suffices() {
+    let decided = |texts: &[&str]| {
+        let rule =
+            |text: &&str| format!("version: 1\ndefault: deny\nrules:\n- match: ghcr.io/\n{text}\n");
+        let texts: Vec<String> = texts.iter().map(rule).collect();
+        let files: Vec<(&str, &str)> = texts.iter().map(|text| ("p", text.as_str())).collect();
+        let function = FunctionSpec::image("ghcr.io/a:v1");
+        let permission = policy(&files).decide(&function, RunWay::Image, None);
+        permission.unwrap().answers
+    };
+    let (allow, deny) = ("  cache: allow", "  cache: deny");
+    assert_eq!(decided(&[""]), KeepAnswers::AsConfigured);
+    assert_eq!(decided(&["", allow]), KeepAnswers::Assumed);
+    assert_eq!(decided(&[allow, ""]), KeepAnswers::Assumed);
+    assert_eq!(decided(&[deny, allow]), KeepAnswers::Never);
+    assert_eq!(decided(&[allow, deny]), KeepAnswers::Never);
+}
+
+#[test]
 fn no_spelling_avoids_a_rule() {
     let policy = policy(&[(
         "p",

@@ -250,6 +250,30 @@ fn answers_that_may_be_wrong_are_not_kept() {
     );
 }
 
+/// What the settings of a call say about its answer.
+#[test]
+fn a_call_can_decide_about_its_answer() {
+    let check = |mode, answers, runs: usize| {
+        let store = tempfile::tempdir().unwrap();
+        let stage = stage(store.path(), mode);
+        stage.set(Scene {
+            certainty: Certainty::Assumed,
+            ..Scene::default()
+        });
+        let ctx = RunContext {
+            answers,
+            ..RunContext::default()
+        };
+        stage.run_on("", &ctx);
+        stage.run_on("", &ctx);
+        assert_eq!(stage.runs(), runs, "{mode:?} {answers:?}");
+    };
+    check(CacheMode::On, KeepAnswers::Assumed, 1);
+    check(CacheMode::On, KeepAnswers::AsConfigured, 2);
+    check(CacheMode::Images, KeepAnswers::Never, 2);
+    check(CacheMode::Off, KeepAnswers::Assumed, 2);
+}
+
 #[test]
 fn an_answer_beyond_the_output_limit_is_not_used() {
     let store = tempfile::tempdir().unwrap();
