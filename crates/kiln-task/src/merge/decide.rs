@@ -21,6 +21,15 @@ impl<'a> Sides<'a> {
         self.updated.is_some_and(|updated| !updated.is_null())
     }
 
+    /// The sides without nulls.
+    fn given(self) -> Sides<'a> {
+        Sides {
+            local: given(self.local),
+            origin: given(self.origin),
+            updated: given(self.updated),
+        }
+    }
+
     /// The nodes that exist.
     pub(super) fn all(self) -> impl Iterator<Item = NodeRef<'a>> {
         [self.local, self.origin, self.updated]
@@ -49,7 +58,11 @@ pub(super) fn decide<'a>(
     lists: Lists,
     style: MergeStyle,
 ) -> (Decision, Option<Taken>) {
-    let is_null = |node: Option<NodeRef<'_>>| node.is_some_and(NodeRef::is_null);
+    if style == MergeStyle::Kpt
+        && let Some(decision) = decide_like_kpt(sides, keys.clone(), lists)
+    {
+        return (decision, None);
+    }
     let Sides {
         local,
         origin,
@@ -59,18 +72,13 @@ pub(super) fn decide<'a>(
         return match local {
             None => (Decision::Keep, None),
             Some(_) => {
-                let is_given = |node: Option<NodeRef<'_>>| node.is_some_and(|node| !node.is_null());
-                let is_conflict = is_given(local) && is_given(origin) && !opt_eq(local, origin);
+                let are_given = given(local).is_some() && given(origin).is_some();
+                let is_conflict = are_given && !opt_eq(local, origin);
                 (Decision::Clear, is_conflict.then_some(Taken::Upstream))
             }
         };
     }
-    let given = |node: Option<NodeRef<'a>>| node.filter(|node| !node.is_null());
-    let sides = Sides {
-        local: given(local),
-        origin: given(origin),
-        updated: given(updated),
-    };
+    let sides = sides.given();
     if is_null(local) && !is_null(origin) {
         if opt_eq(origin, updated) {
             return (Decision::Keep, None);
@@ -95,6 +103,54 @@ pub(super) fn decide<'a>(
         return sequence(sides, groups, keys, style);
     }
     whole(sides, style)
+}
+
+fn is_null(node: Option<NodeRef<'_>>) -> bool {
+    node.is_some_and(NodeRef::is_null)
+}
+
+fn given(node: Option<NodeRef<'_>>) -> Option<NodeRef<'_>> {
+    node.filter(|node| !node.is_null())
+}
+
+/// What kpt decides by nulls and texts: a null that one side has set clears the field, a null everywhere goes with the first merge
+/// and comes back as `{}` with the next one, and scalars are compared without their quotes. `None` for all other nodes.
+fn decide_like_kpt(
+    sides: Sides<'_>,
+    keys: Option<Option<Vec<String>>>,
+    lists: Lists,
+) -> Option<Decision> {
+    let Sides {
+        local,
+        origin,
+        updated,
+    } = sides;
+    let values = sides.given();
+    let is_cleared = (is_null(local) || is_null(updated)) && !is_null(origin);
+    let Some(kind) = values.all().next().map(NodeRef::kind) else {
+        let is_added = local.is_none() && is_null(updated) && !is_cleared;
+        return Some(if is_added {
+            Decision::Fields
+        } else {
+            Decision::Clear
+        });
+    };
+    let are_lists = values.all().all(|node| node.kind() == Kind::Sequence);
+    if are_lists && pairing(values, keys, lists).is_some() {
+        return None;
+    }
+    if is_cleared || (kind == Kind::Mapping && is_null(local)) {
+        return Some(Decision::Clear);
+    }
+    match (values.origin, values.updated) {
+        (Some(origin), Some(updated)) if values.all().all(NodeRef::is_scalar) => {
+            Some(match origin.value() == updated.value() {
+                true => Decision::Keep,
+                false => Decision::Take,
+            })
+        }
+        _ => None,
+    }
 }
 
 fn mapping(sides: Sides<'_>, style: MergeStyle) -> (Decision, Option<Taken>) {

@@ -6,25 +6,36 @@ use std::collections::BTreeMap;
 use kiln_krm::Resource;
 use kiln_krm::annotations::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, ListOptions, MemoryFiles, ReadSet, Subpackages, WriteOptions, plan_write,
-    read_package,
+    Bytes, EmptiedFiles, ListOptions, MemoryFiles, PackageError, ReadSet, Subpackages,
+    WriteOptions, plan_write, read_package,
 };
 use kiln_krm::read::FileOptions;
 use kiln_yaml::{Document, SequenceStyle};
 
 use super::aliases::{has_alias, resolve_aliases};
 use super::marks::{Attribution, mark_document, merge_comment};
+use super::packages::join_path;
 use super::schema::ListTypes;
 use super::tree::{Lists, MergeStyle, Trees, merge_trees_in_style};
 use super::{MergeError, Versions};
 use crate::contents::Contents;
 
-/// Encodes all resources of a package again, with the marks of resources from an upstream. If one file cannot be read, none is
-/// changed.
-pub(crate) fn reencode(contents: &mut Contents, attribution: Attribution) {
-    let Some(mut resources) = read(contents, Subpackages::Ordinary) else {
-        return;
-    };
+/// Encodes all resources of packages again, with the marks of resources from an upstream. If a file cannot be read, its package
+/// and those after it are not changed.
+pub(crate) fn reencode_all<'a>(packages: impl IntoIterator<Item = &'a mut Contents>) {
+    for contents in packages {
+        if reencode(contents, Attribution::Leave).is_err() {
+            return;
+        }
+    }
+}
+
+/// The same for one package.
+pub(crate) fn reencode(
+    contents: &mut Contents,
+    attribution: Attribution,
+) -> Result<(), PackageError> {
+    let mut resources = read(contents, Subpackages::Ordinary)?;
     let before = ReadSet::of(&resources);
     for resource in &mut resources {
         mark_document(resource.document_mut(), attribution);
@@ -33,18 +44,19 @@ pub(crate) fn reencode(contents: &mut Contents, attribution: Attribution) {
         // The paths are those of existing files.
         let _ = contents.apply(&changes);
     }
+    Ok(())
 }
 
-/// Merges the resources of one package, without its sub-packages.
-pub(crate) fn merge_like_kpt(versions: Versions<'_>) -> Result<Contents, MergeError> {
+/// Merges the resources of one package, without its sub-packages. `shown` is its directory in messages.
+pub(crate) fn merge_like_kpt(versions: Versions<'_>, shown: &str) -> Result<Contents, MergeError> {
     let mut merged = versions.local.clone();
-    let (Some(origin), Some(updated), Some(local)) = (
-        read(versions.origin, Subpackages::Skip),
-        read(versions.updated, Subpackages::Skip),
-        read(versions.local, Subpackages::Skip),
-    ) else {
-        return Ok(merged);
+    let read = |contents, directory: &str| {
+        read(contents, Subpackages::Skip)
+            .map_err(|error| MergeError::Unreadable(join_path(directory, &error.to_string())))
     };
+    let origin = read(versions.origin, "")?;
+    let updated = read(versions.updated, "")?;
+    let local = read(versions.local, shown)?;
     let before = ReadSet::of(&local);
     let mut types = ListTypes::default();
     for resource in &local {
@@ -68,14 +80,14 @@ fn options() -> WriteOptions {
     }
 }
 
-/// The resources of a package; `None` if a file cannot be read.
-fn read(contents: &Contents, subpackages: Subpackages) -> Option<Vec<Resource>> {
+/// The resources of a package.
+fn read(contents: &Contents, subpackages: Subpackages) -> Result<Vec<Resource>, PackageError> {
     let list = ListOptions {
         names: vec!["*.yaml".to_owned(), "*.yml".to_owned()],
         subpackages,
     };
     let files: MemoryFiles = contents.to_files_below("");
-    read_package(&files, &list, &FileOptions::default()).ok()
+    read_package(&files, &list, &FileOptions::default())
 }
 
 /// A resource on three sides.

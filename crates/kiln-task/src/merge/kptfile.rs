@@ -14,7 +14,7 @@ use super::conflict::Conflict;
 use super::marks::strip_marks;
 use super::resources::FileSides;
 use super::schema::ListTypes;
-use super::tree::{FieldConflict, Lists, Trees, merge_trees};
+use super::tree::{FieldConflict, Lists, MergeStyle, Trees, merge_trees_in_style};
 
 /// How `upstream` and `upstreamLock` are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,7 @@ pub(crate) fn merge_kptfile(
     path: &str,
     sides: FileSides<'_>,
     upstream: UpstreamFields,
+    style: MergeStyle,
     conflicts: &mut Vec<Conflict>,
 ) -> Option<Vec<u8>> {
     let (Some(local), Some(updated)) = (sides.local, sides.updated) else {
@@ -57,7 +58,7 @@ pub(crate) fn merge_kptfile(
             add_names(doc);
         }
     }
-    let found = merge_trees(
+    let found = merge_trees_in_style(
         Trees {
             local: text.document_mut(),
             origin: Some(&origin),
@@ -65,6 +66,7 @@ pub(crate) fn merge_kptfile(
         },
         &mut ListTypes::default(),
         Lists::Inferred,
+        style,
     );
     remove_names(text.document_mut());
     if upstream == UpstreamFields::Copy {
@@ -102,21 +104,28 @@ pub(super) fn is_remote(kptfile: Option<&[u8]>) -> bool {
 
 /// Whether two Kptfiles are equal except for upstream, name and render status.
 pub(super) fn is_same_kptfile(local: &[u8], origin: &[u8]) -> bool {
-    let essence = |kptfile: &[u8]| {
-        let mut doc = read(kptfile)?;
-        strip_marks(&mut doc);
-        remove_unmerged(&mut doc);
-        forget_render(&mut doc);
-        Some(doc)
-    };
-    match (essence(local), essence(origin)) {
+    match (own_fields(local), own_fields(origin)) {
         (Some(local), Some(origin)) => local.root().value_eq(origin.root()),
         _ => local == origin,
     }
 }
 
+/// Whether a Kptfile has nothing but upstream, name and render status, as one that was written for an upstream without a Kptfile.
+pub(super) fn is_bare_kptfile(kptfile: &[u8]) -> bool {
+    own_fields(kptfile).is_some_and(|fields| fields.root().is_empty())
+}
+
+/// A Kptfile without upstream, name and render status.
+fn own_fields(kptfile: &[u8]) -> Option<Document> {
+    let mut doc = read(kptfile)?;
+    strip_marks(&mut doc);
+    remove_unmerged(&mut doc);
+    forget_render(&mut doc);
+    Some(doc)
+}
+
 /// The Kptfile without its render status; `None` if it has none.
-pub(super) fn without_render(kptfile: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn without_render(kptfile: &[u8]) -> Option<Vec<u8>> {
     let mut text = EditableText::read_kptfile(kptfile)?;
     forget_render(text.document_mut());
     text.changed()

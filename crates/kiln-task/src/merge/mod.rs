@@ -27,13 +27,14 @@ mod transplant;
 mod tree;
 
 pub use conflict::{Conflict, Taken};
-pub(crate) use kpt_merge::{merge_like_kpt, reencode};
-pub(crate) use kptfile::{UpstreamFields, has_other_upstream, merge_kptfile};
+pub(crate) use kpt_merge::{merge_like_kpt, reencode, reencode_all};
+pub(crate) use kptfile::{UpstreamFields, has_other_upstream, merge_kptfile, without_render};
 pub use marks::Attribution;
 pub(crate) use marks::{add_merge_keys, add_resource_marks};
 pub(crate) use packages::join_path;
 pub(crate) use resource_merge::is_unmodified;
 pub(crate) use resources::FileSides;
+pub(crate) use tree::MergeStyle;
 
 use crate::contents::{Contents, ContentsError, UnsafePath};
 use crate::task::Strategy;
@@ -68,6 +69,9 @@ pub enum MergeError {
         side: &'static str,
         path: String,
     },
+    /// A file has no readable resources: its path and the reason. Only with kpt's rules.
+    #[error("{0}")]
+    Unreadable(String),
     #[error(
         "local package files have been modified: [{}].\n  use a different update --strategy.",
         .0.join(" ")

@@ -3,11 +3,12 @@
 use kiln_krm::kptfile::FILE_NAME;
 
 use super::conflict::{Conflict, Taken};
-use super::kptfile::{UpstreamFields, is_remote, merge_kptfile, without_render};
+use super::kptfile::{UpstreamFields, is_bare_kptfile, is_remote, merge_kptfile, without_render};
 use super::lock::{LOCK_FILE, merge_lock};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
 use super::resource_merge::is_unmodified;
 use super::resources::FileSides;
+use super::tree::MergeStyle;
 use super::{MergeError, Merged, Versions};
 use crate::contents::{Contents, PackageFile, PackagePath};
 
@@ -53,6 +54,9 @@ fn local_changes(sides: Versions<'_>) -> Vec<String> {
                 sides.origin.get(path.as_str()),
             ) {
                 (Some(local), Some(origin)) => is_unmodified(path, local, origin),
+                (Some(local), None) if path.as_str() == FILE_NAME => {
+                    bytes(Some(local)).is_some_and(is_bare_kptfile)
+                }
                 (local, origin) => local.is_none() && origin.is_none(),
             };
             if !is_unmodified {
@@ -146,8 +150,8 @@ fn finish(
         origin: bytes(origin.as_ref()),
         updated: bytes(updated.as_ref()),
     };
-    let upstream = UpstreamFields::Copy;
-    if let Some(merged) = merge_kptfile(FILE_NAME, texts, upstream, &mut conflicts) {
+    let (upstream, style) = (UpstreamFields::Copy, MergeStyle::Kiln);
+    if let Some(merged) = merge_kptfile(FILE_NAME, texts, upstream, style, &mut conflicts) {
         let mode = local.as_ref().map(|file| file.mode).unwrap_or_default();
         let file = PackageFile {
             bytes: merged.into(),

@@ -10,6 +10,7 @@ use super::lock::{LOCK_FILE, merge_lock};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
 use super::resources::{FileSides, NotByDocument, is_untouched, merge_file};
 use super::schema::ListTypes;
+use super::tree::MergeStyle;
 use super::{MergeError, Merged, Versions};
 use crate::contents::{Contents, PackageFile, PackagePath};
 
@@ -190,7 +191,8 @@ impl Merge<'_> {
         let merged = match path.name() {
             _ if is_link => None,
             FILE_NAME if local.is_some() && updated.is_some() => {
-                merge_kptfile(path.as_str(), texts, upstream, &mut self.conflicts).map(Some)
+                let style = MergeStyle::Kiln;
+                merge_kptfile(path.as_str(), texts, upstream, style, &mut self.conflicts).map(Some)
             }
             name if is_resource_file(name) => {
                 match merge_file(path.as_str(), texts, &mut self.types, &mut self.conflicts) {

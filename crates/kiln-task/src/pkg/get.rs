@@ -80,7 +80,8 @@ pub fn get(sources: &mut PkgSources<'_>, request: &GetRequest) -> Result<Content
 pub(super) fn mark_resources(contents: &mut Contents, attribution: Attribution, rules: PkgRules) {
     match rules {
         PkgRules::Kiln => add_resource_marks(contents, attribution),
-        PkgRules::Kpt => reencode(contents, attribution),
+        // Files that cannot be read stay as they are.
+        PkgRules::Kpt => drop(reencode(contents, attribution)),
     }
 }
 

@@ -9,7 +9,7 @@ use kiln_krm::kptfile::{
 
 use super::PkgRules;
 use crate::contents::Contents;
-use crate::merge::{Conflict, FileSides, UpstreamFields, join_path, merge_kptfile};
+use crate::merge::{Conflict, FileSides, MergeStyle, UpstreamFields, join_path, merge_kptfile};
 
 /// The Kptfile of a package.
 pub(super) fn read(
@@ -94,7 +94,7 @@ pub(super) fn merged(
 ) -> Result<Vec<u8>, KptfileProblem> {
     if rules == PkgRules::Kiln {
         let local = sides.local.or(sides.updated).unwrap_or_default();
-        let merged = merge_kptfile(path, sides, upstream, conflicts);
+        let merged = merge_kptfile(path, sides, upstream, MergeStyle::Kiln, conflicts);
         return Ok(merged.unwrap_or_else(|| local.to_vec()));
     }
     let decoded = |bytes: Option<&[u8]>| match bytes {
@@ -111,6 +111,7 @@ pub(super) fn merged(
         updated: updated.as_deref().map(str::as_bytes),
         origin: origin.as_deref().map(str::as_bytes),
     };
-    let merged = merge_kptfile(path, sides, upstream, conflicts).unwrap_or_default();
+    let merged = merge_kptfile(path, sides, upstream, MergeStyle::Kpt, conflicts);
+    let merged = merged.unwrap_or_default();
     Ok(Kptfile::read(&merged)?.to_struct_yaml().into_bytes())
 }

@@ -90,6 +90,21 @@ pub(super) fn is_remote(contents: &Contents, directory: &str) -> bool {
     kptfile.is_some_and(|kptfile| read_kptfile(kptfile).upstream.is_some())
 }
 
+/// Whether a package names an upstream that has not been fetched.
+pub(super) fn is_unfetched(contents: &Contents) -> bool {
+    let kptfile = contents.bytes(FILE_NAME).map(read_kptfile);
+    kptfile.is_some_and(|kptfile| kptfile.upstream.is_some() && kptfile.upstream_lock.is_none())
+}
+
+/// The directories around a file, the outermost last.
+pub(super) fn outer_directories(path: &str) -> impl Iterator<Item = &str> {
+    let mut path = Some(path);
+    std::iter::from_fn(move || {
+        path = Some(path?.rsplit_once('/')?.0);
+        path
+    })
+}
+
 /// The files below a directory, relative to it.
 pub(super) fn below(contents: &Contents, directory: &str) -> Contents {
     if directory.is_empty() {

@@ -42,7 +42,7 @@ pub(super) enum Lists {
 
 /// Whose result is wanted where kpt's is less than what the user would expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum MergeStyle {
+pub(crate) enum MergeStyle {
     /// Comments of both sides, the order of the upstream in what it adds, no empty mappings.
     Kiln,
     /// A value is taken with its own comments, and added mappings are sorted.

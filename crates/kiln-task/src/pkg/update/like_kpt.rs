@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileError};
+use kiln_krm::kptfile::{FILE_NAME, KptfileError};
 
 use super::UpdateError;
 use crate::contents::{Contents, ContentsError, PackageFile, PackagePath};
 use crate::merge::{
     FileSides, MergeError, UpstreamFields, Versions, is_unmodified, join_path, merge,
-    merge_like_kpt,
+    merge_like_kpt, without_render,
 };
 use crate::pkg::PkgRules;
 use crate::pkg::kptfile::merged;
-use crate::pkg::subpackages::{SubpackageKind, below, direct_subpackages, replace_below, without};
+use crate::pkg::subpackages::{
+    SubpackageKind, below, direct_subpackages, outer_directories, replace_below, without,
+};
 use crate::task::Strategy;
 
 /// The strategies other than `resource-merge`: the same files, with the Kptfile from its decoded form.
@@ -26,18 +28,35 @@ pub(super) fn merge_with_upstream(
         error => error,
     })?;
     let mut contents = merged.contents;
-    if let Some(kptfile) = contents.bytes(FILE_NAME) {
-        let kptfile = Kptfile::read(kptfile).map_err(|problem| KptfileError {
-            path: shown.to_owned(),
-            problem,
-        })?;
-        write(
-            &mut contents,
-            FILE_NAME,
-            kptfile.to_struct_yaml().as_bytes(),
-        )?;
+    if versions.local.get(FILE_NAME).is_some() || versions.updated.get(FILE_NAME).is_some() {
+        let mut kptfile = merged_kptfile(versions, UpstreamFields::Copy, shown)?;
+        if strategy == Strategy::FastForward {
+            kptfile = without_render(&kptfile).unwrap_or(kptfile);
+        }
+        write(&mut contents, FILE_NAME, &kptfile)?;
     }
     Ok(contents)
+}
+
+/// A directory that the upstream has removed and that still has files here, at which kpt's `copy-merge` stops. The innermost one.
+pub(super) fn kept_directory(
+    merged: &Contents,
+    updated: &Contents,
+    origin: &Contents,
+) -> Option<String> {
+    let [merged, updated, origin] = [merged, updated, origin].map(directories);
+    let is_kept = |one: &&&str| merged.contains(**one) && !updated.contains(**one);
+    let kept = origin.iter().filter(is_kept);
+    kept.max_by_key(|one| one.matches('/').count())
+        .map(|one| (*one).to_owned())
+}
+
+/// The directories of all files.
+fn directories(contents: &Contents) -> BTreeSet<&str> {
+    let paths = contents.paths();
+    paths
+        .flat_map(|path| outer_directories(path.as_str()))
+        .collect()
 }
 
 /// A package is printed as two items, because of a slip in kpt.
@@ -128,20 +147,28 @@ fn merge_package(
     upstream: UpstreamFields,
     shown: &str,
 ) -> Result<Contents, UpdateError> {
+    let kptfile = merged_kptfile(versions, upstream, shown)?;
+    let mut contents = merge_like_kpt(versions, shown)?;
+    write(&mut contents, FILE_NAME, &kptfile)?;
+    replace_other_files(versions, &mut contents)?;
+    Ok(contents)
+}
+
+fn merged_kptfile(
+    versions: Versions<'_>,
+    upstream: UpstreamFields,
+    shown: &str,
+) -> Result<Vec<u8>, KptfileError> {
     let sides = FileSides {
         local: versions.local.bytes(FILE_NAME),
         origin: versions.origin.bytes(FILE_NAME),
         updated: versions.updated.bytes(FILE_NAME),
     };
     let kptfile = merged(FILE_NAME, sides, upstream, PkgRules::Kpt, &mut Vec::new());
-    let kptfile = kptfile.map_err(|problem| KptfileError {
+    kptfile.map_err(|problem| KptfileError {
         path: shown.to_owned(),
         problem,
-    })?;
-    let mut contents = merge_like_kpt(versions)?;
-    write(&mut contents, FILE_NAME, &kptfile)?;
-    replace_other_files(versions, &mut contents)?;
-    Ok(contents)
+    })
 }
 
 /// Files without resources: those changed here stay, the others follow the upstream.
@@ -173,7 +200,13 @@ fn replace_other_files(
             continue;
         }
         if let Some(file) = versions.updated.get(path) {
-            contents.insert(PackagePath::new(path)?, file.clone())?;
+            // kpt writes into a file that exists, which keeps its mode.
+            let present = versions.local.get(path).unwrap_or(file);
+            let file = PackageFile {
+                mode: present.mode,
+                ..file.clone()
+            };
+            contents.insert(PackagePath::new(path)?, file)?;
         }
     }
     Ok(())

@@ -48,6 +48,9 @@ pub enum UpdateError {
     Strategy(String),
     #[error("no origin available for package")]
     NoOrigin,
+    /// Only with kpt's rules.
+    #[error("remove {0}: directory not empty")]
+    NotEmpty(String),
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error(transparent)]

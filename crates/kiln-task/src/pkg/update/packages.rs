@@ -4,20 +4,19 @@ use std::collections::BTreeSet;
 
 use kiln_krm::kptfile::{FILE_NAME, KptfileError};
 
-use super::like_kpt::{merge_packages, merge_with_upstream};
+use super::like_kpt::{kept_directory, merge_packages, merge_with_upstream};
 use super::{Update, UpdateError, UpstreamVersions, strategy_of};
 use crate::contents::{Contents, ContentsError, PackagePath};
-use crate::git::read_kptfile;
 use crate::merge::{
-    Attribution, Conflict, FileSides, MergeError, UpstreamFields, Versions, has_other_upstream,
-    join_path, merge_as, reencode,
+    Conflict, FileSides, MergeError, UpstreamFields, Versions, has_other_upstream, join_path,
+    merge_as, reencode_all,
 };
 use crate::pkg::PkgRules;
 use crate::pkg::event::PkgEvent;
 use crate::pkg::kptfile::merged;
 use crate::pkg::subpackages::{
-    SubpackageKind, below, direct_subpackages, is_package, outer_remote, replace_below,
-    updated_subpackages, without,
+    SubpackageKind, below, direct_subpackages, is_package, is_unfetched, outer_remote,
+    replace_below, updated_subpackages, without,
 };
 use crate::task::Strategy;
 
@@ -106,9 +105,7 @@ impl Update<'_, '_> {
     ) -> Result<(), UpdateError> {
         let rules = self.sources.rules;
         if rules == PkgRules::Kpt {
-            for contents in [&mut sides.local, &mut sides.updated, &mut sides.origin] {
-                reencode(contents, Attribution::Leave);
-            }
+            reencode_all([&mut sides.local, &mut sides.updated, &mut sides.origin]);
             replace_below(&mut self.updated.contents, path, &sides.local)?;
         }
         match (is_unfetched(&sides.updated), is_unfetched(&sides.origin)) {
@@ -125,9 +122,13 @@ impl Update<'_, '_> {
             package: name.to_owned(),
             strategy: strategy.to_string(),
         });
+        // kpt copies the remote sub-packages of the upstream too.
+        let copies_all = rules == PkgRules::Kpt && strategy == Strategy::CopyMerge;
         let mut remote = BTreeSet::new();
         for contents in [&sides.local, &sides.updated, &sides.origin] {
-            remote.extend(outer_remote(contents, ""));
+            if !copies_all {
+                remote.extend(outer_remote(contents, ""));
+            }
         }
         let [local, updated, origin] =
             [&sides.local, &sides.updated, &sides.origin].map(|side| without(side, &remote));
@@ -157,7 +158,12 @@ impl Update<'_, '_> {
                 merged.contents
             }
         };
-        self.put_back(path, &sides.local, &remote, merged)
+        let kept = copies_all.then(|| kept_directory(&merged, &updated, &origin));
+        self.put_back(path, &sides.local, &remote, merged)?;
+        match kept.flatten() {
+            Some(kept) => Err(UpdateError::NotEmpty(join_path(&shown, &kept))),
+            None => Ok(()),
+        }
     }
 
     /// Replaces a package by its merged files and its untouched remote sub-packages.
@@ -205,10 +211,4 @@ impl Update<'_, '_> {
         });
         self.updated.conflicts.extend(conflicts);
     }
-}
-
-/// Whether a package names an upstream that has not been fetched.
-fn is_unfetched(contents: &Contents) -> bool {
-    let kptfile = contents.bytes(FILE_NAME).map(read_kptfile);
-    kptfile.is_some_and(|kptfile| kptfile.upstream.is_some() && kptfile.upstream_lock.is_none())
 }
