@@ -1,19 +1,19 @@
 //! The sides of a difference between a package and its upstream.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use kiln_krm::kptfile::{FILE_NAME, Git, Kptfile, KptfileError};
+use kiln_krm::kptfile::{FILE_NAME, Git, Kptfile, KptfileError, Metadata};
 
 use super::PkgRules;
 use super::event::PkgEvent;
-use super::get::mark_resources;
 use super::kptfile::named;
 use super::sources::{FetchError, FetchedPackage, PkgSources};
-use super::subpackages::{is_remote, without};
+use super::subpackages::{below, is_remote, is_unfetched, outer_directories, replace_below};
 use crate::contents::{Contents, ContentsError, PackagePath};
 use crate::git::read_kptfile;
 use crate::image::ImageLock;
-use crate::merge::Attribution;
+use crate::merge::{Attribution, add_resource_marks, reencode_all};
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +88,12 @@ pub fn diff_sides(
         .git()
         .map(|git| git.git_ref.clone())
         .unwrap_or_default();
-    let own = (staging_name("local", &old_ref), without_remote(local));
+    let rules = fetch.sources.rules;
+    let own = match rules {
+        PkgRules::Kpt => without_remote(local),
+        PkgRules::Kiln => local.clone(),
+    };
+    let own = (staging_name("local", &old_ref), own);
     let old = (staging_name("remote", &old_ref), old);
     let target = target.map(|target| (staging_name("target", &target_ref), target));
     let sides = match diff_type {
@@ -97,13 +102,20 @@ pub fn diff_sides(
         DiffType::Combined => vec![Some(own), target],
         DiffType::ThreeWay => vec![Some(own), Some(old), target],
     };
-    let rules = fetch.sources.rules;
-    let prepared = sides.into_iter().flatten().map(|(name, mut contents)| {
-        mark_resources(&mut contents, Attribution::Leave, rules);
+    let mut sides: DiffSides = sides.into_iter().flatten().collect();
+    match rules {
+        PkgRules::Kpt => reencode_all(sides.iter_mut().map(|(_, contents)| contents)),
+        PkgRules::Kiln => {
+            reduce_remote(&mut sides)?;
+            for (_, contents) in &mut sides {
+                add_resource_marks(contents, Attribution::Leave);
+            }
+        }
+    }
+    for (_, contents) in &mut sides {
         contents.remove(FILE_NAME);
-        (name, contents)
-    });
-    Ok(prepared.collect())
+    }
+    Ok(sides)
 }
 
 /// The name of a side: its source and the last part of its version.
@@ -114,12 +126,65 @@ fn staging_name(source: &str, git_ref: &str) -> String {
     )
 }
 
-/// The files without those of sub-packages that have an upstream.
+/// The files that kpt compares: all but those of sub-packages that have an upstream and are not inside of one that has none.
 fn without_remote(local: &Contents) -> Contents {
-    let kptfiles = local.paths().filter(|path| path.name() == FILE_NAME);
+    let mut kept = local.clone();
+    let packages = subpackages(local);
+    let own: BTreeSet<&String> = packages
+        .iter()
+        .filter(|one| !is_remote(local, one))
+        .collect();
+    for path in local.paths() {
+        let outer = || outer_directories(path.as_str());
+        let is_inside = outer().any(|one| packages.contains(one));
+        if is_inside && !outer().any(|one| own.contains(&one.to_owned())) {
+            kept.remove(path.as_str());
+        }
+    }
+    kept
+}
+
+/// The directories of all sub-packages.
+fn subpackages(contents: &Contents) -> BTreeSet<String> {
+    let kptfiles = contents.paths().filter(|path| path.name() == FILE_NAME);
     let directories = kptfiles.map(|path| path.directory().to_owned());
-    let remote = directories.filter(|one| !one.is_empty() && is_remote(local, one));
-    without(local, &remote.collect())
+    directories.filter(|one| !one.is_empty()).collect()
+}
+
+/// Leaves only the upstream of remote sub-packages, unless all sides have fetched them: `get` and `update` add the other files.
+fn reduce_remote(sides: &mut DiffSides) -> Result<(), ContentsError> {
+    let mut reduced_ones = BTreeSet::new();
+    for (_, contents) in sides.iter() {
+        let found = subpackages(contents).into_iter();
+        reduced_ones.extend(found.filter(|one| is_remote(contents, one)));
+    }
+    let is_fetched = |contents: &Contents, one: &str| {
+        is_remote(contents, one) && !is_unfetched(&below(contents, one))
+    };
+    reduced_ones.retain(|one| !sides.iter().all(|(_, contents)| is_fetched(contents, one)));
+    for (_, contents) in sides {
+        for directory in &reduced_ones {
+            let package = below(contents, directory);
+            let Some(kptfile) = package.bytes(FILE_NAME).map(read_kptfile) else {
+                continue;
+            };
+            let mut reduced = Contents::new();
+            let kptfile = Kptfile {
+                api_version: kptfile.api_version,
+                kind: kptfile.kind,
+                metadata: Metadata {
+                    name: kptfile.metadata.name,
+                    ..Metadata::default()
+                },
+                upstream: kptfile.upstream,
+                ..Kptfile::default()
+            };
+            let path = PackagePath::new(FILE_NAME).map_err(ContentsError::from)?;
+            reduced.write(path, kptfile.to_struct_yaml().as_bytes())?;
+            replace_below(contents, directory, &reduced)?;
+        }
+    }
+    Ok(())
 }
 
 struct DiffFetch<'a, 'b> {
