@@ -30,6 +30,82 @@ fn a_moved_branch_is_not_a_local_change() {
     assert!(newer.stdout.contains("+  replicas: 7"), "{newer:?}");
 }
 
+/// Files that `get` and `update` add to a sub-package that the upstream only names are not a change.
+#[test]
+fn a_remote_sub_package_differs_only_by_its_upstream() {
+    let Some(test_env) = upstream() else { return };
+    succeed(
+        &test_env,
+        r#"set -e; cd up; mkdir -p shop/web
+printf 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n' > shop/Kptfile
+cat > shop/web/Kptfile <<E
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: web
+upstream:
+  type: git
+  git:
+    repo: file://$PWD/../r/up
+    directory: /web
+    ref: v1
+  updateStrategy: resource-merge
+E
+git add -A; git commit -qm shop; git tag v4; git push -q origin main v4; cd ..
+kiln pkg get file://$PWD/r/up.git/shop@v4"#,
+    );
+    let same = succeed(&test_env, "kiln pkg diff shop --exit-code");
+    assert_eq!(same.stdout, "");
+    let other = shell(
+        &test_env,
+        "sed -i 's/ref: v1/ref: v2/' shop/web/Kptfile; kiln pkg diff shop --exit-code",
+    );
+    assert_eq!(other.code, Some(3), "{other:?}");
+    assert!(other.stdout.contains("+    ref: v2"), "{other:?}");
+    let gone = shell(&test_env, "rm -r shop/web; kiln pkg diff shop --exit-code");
+    assert_eq!(gone.code, Some(3), "{gone:?}");
+}
+
+/// The Kptfile that `get` writes for an upstream without one is not a local change; a field that the user adds is.
+#[test]
+fn a_package_without_kptfile_is_fast_forwarded() {
+    let Some(test_env) = upstream() else { return };
+    succeed(
+        &test_env,
+        "set -e; cd up; git rm -q web/Kptfile; git commit -qm bare; git tag v4
+         sed -i 's/replicas: 3/replicas: 5/' web/deploy.yaml; git commit -qam more; git tag v5; git push -q origin main v4 v5; cd ..
+         kiln pkg get file://$PWD/r/up.git/web@v4; cp -r web own
+         kiln pkg update web@v5 --strategy fast-forward; grep -q 'replicas: 5' web/deploy.yaml",
+    );
+    let refused = shell(
+        &test_env,
+        "printf 'info:\n  description: own\n' >> own/Kptfile; kiln pkg update own@v5 --strategy fast-forward",
+    );
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("[Kptfile]"), "{refused:?}");
+}
+
+/// A destination that cannot be created is refused before anything is fetched.
+#[test]
+fn an_impossible_destination_is_refused_first() {
+    let Some(test_env) = upstream() else { return };
+    for (script, words) in [
+        (
+            "touch file; kiln pkg get file://$PWD/r/up.git/web@v1 file/web",
+            "\"file\" is not a directory",
+        ),
+        (
+            "ln -s nowhere link; kiln pkg get file://$PWD/r/up.git/web@v1 link",
+            "lstat nowhere: no such file or directory",
+        ),
+    ] {
+        let failed = shell(&test_env, script);
+        assert_eq!(failed.code, Some(1), "{script}: {failed:?}");
+        assert!(failed.stderr.contains(words), "{script}: {failed:?}");
+        assert!(!failed.stderr.contains("Fetching"), "{script}: {failed:?}");
+    }
+}
+
 /// `user:secret` in base64.
 const CREDENTIALS: &str = "Basic dXNlcjpzZWNyZXQ=";
 

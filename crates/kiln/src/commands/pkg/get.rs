@@ -173,6 +173,10 @@ fn find_destination(ui: &Ui, named: Option<&str>, source: &GetSource) -> Result<
     let cleaned = paths::clean(named.unwrap_or("."));
     let path = Path::new(&cleaned);
     if !path.exists() {
+        if let Ok(target) = fs::read_link(path) {
+            let text = format!("lstat {}: no such file or directory", target.display());
+            return Err(errors::typed(ui, text));
+        }
         let parent = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
             Some(parent) => parent.to_owned(),
@@ -184,6 +188,10 @@ fn find_destination(ui: &Ui, named: Option<&str>, source: &GetSource) -> Result<
                 ui,
                 format!("parent directory {parent} does not exist"),
             ));
+        }
+        if !parent.is_dir() {
+            let parent = quote(&parent.display().to_string());
+            return Err(errors::typed(ui, format!("{parent} is not a directory")));
         }
         return Ok(Destination {
             directory: PackageDirectory::at(&cleaned)?,
