@@ -24,10 +24,14 @@ use crate::ui::Ui;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln live init app")]
+#[command(override_usage = "kiln live init [OPTIONS] [PKG_PATH]")]
 pub(super) struct LiveInitArgs {
     /// Directory of the package. Default: the current directory
     #[arg(value_name = "PKG_PATH")]
     package: Option<String>,
+    /// kpt ignores more arguments.
+    #[arg(hide = true)]
+    more: Vec<String>,
     /// Name of the inventory object. Default: a random one
     #[arg(
         long,
@@ -54,6 +58,9 @@ pub(super) struct LiveInitArgs {
 }
 
 pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
+    if let (Some(extra), Compat::Kiln) = (args.more.first(), ui.compat()) {
+        bail_usage!("unexpected argument {extra:?}: `kiln live init` takes one directory");
+    }
     if args.rg_file.contains('/') || matches!(args.rg_file.as_str(), "" | "." | "..") {
         bail_usage!("rg-file must be a valid filename");
     }
@@ -64,7 +71,8 @@ pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
     let path = absolute(named)?;
     let namespace = match &args.namespace {
         Some(namespace) => namespace.clone(),
-        None => find_namespace(ui, &path)?,
+        // The resources behind a link count, as for kpt.
+        None => find_namespace(ui, &path.canonicalize().unwrap_or_else(|_| path.clone()))?,
     };
     let name = match args.name.as_str() {
         "" => format!(
