@@ -99,5 +99,5 @@ fn pkg_cases_match_to_the_byte() {
     {
         return crate::faults::skip(test, "git is not there");
     }
-    check(test, Mode::Recorded, "pkg.jsonl", 92);
+    check(test, Mode::Recorded, "pkg.jsonl", 93);
 }

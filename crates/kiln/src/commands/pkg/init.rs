@@ -1,10 +1,11 @@
 //! `kiln pkg init`
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
-use anyhow::{Context, Result};
+use anyhow::{Error, Result, anyhow};
 use clap::Args;
+use kiln_go::errno_text;
 use kiln_krm::package::{FileAction, FileChange};
 use kiln_krm::paths;
 use kiln_package::ApplyOptions;
@@ -33,7 +34,7 @@ pub(super) struct InitArgs {
     )]
     description: String,
     /// Keywords of the package
-    #[arg(long, value_name = "WORD", value_delimiter = ',')]
+    #[arg(long, value_name = "WORD")]
     keywords: Vec<String>,
     /// Web page of the package
     #[arg(long, value_name = "URL", default_value = "")]
@@ -46,14 +47,13 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
     let task = InitTask {
         subpackage: String::new(),
         description: args.description.clone(),
-        keywords: args.keywords.clone(),
+        keywords: args.keywords.iter().flat_map(|text| words(text)).collect(),
         site: args.site.clone(),
     };
     let mut made = Vec::new();
     if !directory.path.exists() {
         ui.print_message(&format!("creating package directory {named}"));
-        made = make_directories(&directory.path)
-            .with_context(|| format!("failed to create directory {}", directory.shown))?;
+        made = make_directories(&directory.path).map_err(|error| not_made(&directory, &error))?;
     }
     let mut changes = Vec::new();
     for (file, text) in starter_files(&directory.name, &task, rules(ui)) {
@@ -70,6 +70,33 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
         remove_all(&made);
     }
     written
+}
+
+/// A directory that cannot be made, and the file in its way.
+fn not_made(directory: &PackageDirectory, error: &io::Error) -> Error {
+    let mut ancestors = directory.path.ancestors();
+    let file = ancestors.find(|one| one.is_file());
+    let blocked = file.unwrap_or(&directory.path).display();
+    let (shown, reason) = (&directory.shown, errno_text(error));
+    anyhow!("failed to create directory {shown}: mkdir {blocked}: {reason}")
+}
+
+/// The words of a list with commas; one in double quotes may have commas itself.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_quoted = false;
+    for character in text.chars() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => words.push(std::mem::take(&mut word)),
+            other => word.push(other),
+        }
+    }
+    if !text.is_empty() {
+        words.push(word);
+    }
+    words
 }
 
 /// Removes directories that were made and are still empty, inner ones first.
