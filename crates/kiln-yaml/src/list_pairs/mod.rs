@@ -6,8 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, KnownTag, NodeId, Tag};
 use crate::noderef::NodeRef;
+use crate::resolve::{float_value, int_value};
 
 /// Fields that name an item of a list, the most specific first.
 const NAMES: [&str; 9] = [
@@ -125,13 +126,15 @@ fn identity(item: NodeRef<'_>) -> Option<(&'static str, &str)> {
     }
 }
 
-/// A hash that is equal for items with equal values and field order.
+/// A hash that is equal for items with equal values, whatever the order of their fields and the spelling of numbers and
+/// nulls: functions that decode and encode a list write `~` as `null` and `1.50` as `1.5`.
 fn fingerprint(item: NodeRef<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut pending = vec![item];
     for _ in 0..COMPARED_NODES {
         let Some(node) = pending.pop() else { break };
-        (node.kind() as u8, node.value()).hash(&mut hasher);
+        (node.kind() as u8).hash(&mut hasher);
+        hash_text(node, &mut hasher);
         node.children().count().hash(&mut hasher);
         let mut entries: Vec<_> = node.entries().collect();
         entries.sort_by_key(|(key, _)| key.value());
@@ -139,6 +142,21 @@ fn fingerprint(item: NodeRef<'_>) -> u64 {
         pending.extend(node.items());
     }
     hasher.finish()
+}
+
+fn hash_text(node: NodeRef<'_>, hasher: &mut DefaultHasher) {
+    let text = node.value();
+    let number = match (node.kind(), node.resolved_tag()) {
+        (Kind::Scalar, Tag::Known(KnownTag::Null)) => return "null".hash(hasher),
+        (Kind::Scalar, Tag::Known(KnownTag::Int)) => int_value(text).map(|value| value as f64),
+        (Kind::Scalar, Tag::Known(KnownTag::Float)) => float_value(text),
+        _ => None,
+    };
+    match number {
+        // Both zeros are equal.
+        Some(number) => (number + 0.0).to_bits().hash(hasher),
+        None => text.hash(hasher),
+    }
 }
 
 #[cfg(test)]

@@ -53,6 +53,17 @@ fn a_changed_collection_is_known_by_its_place() {
 }
 
 #[test]
+fn the_spelling_of_numbers_and_nulls_does_not_count() {
+    check(
+        "[1.50, 0x1F, 1e3]",
+        "[1.5, 31, 1000]",
+        &[(0, 0), (1, 1), (2, 2)],
+    );
+    check("[{name: ~, x: 1}]", "[new, {name: null, x: 1}]", &[(0, 1)]);
+    check("[a, '1']", "[b, 1]", &[]);
+}
+
+#[test]
 fn another_text_or_another_name_is_another_item() {
     check("[a, b]", "[c, b]", &[(1, 1)]);
     check("[{name: a}]", "[{name: b}, {name: c}]", &[]);
