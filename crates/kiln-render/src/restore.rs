@@ -281,14 +281,21 @@ fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
         })
 }
 
+/// Whether two nodes have the same text, or are both null: `~`, `null` and nothing are one value.
+fn has_same_text(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
+    is_same_text(input.value(), output.value())
+        || input.is_scalar() && input.tag() == "!!null" && output.tag() == "!!null"
+}
+
 /// Whether the output has the values of the input in the same order and adds no comment. Styles do not count.
 fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
     let mut pending = vec![(input, output)];
     while let Some((input, output)) = pending.pop() {
         let is_same_node = input.kind() == output.kind()
-            && is_same_text(input.value(), output.value())
+            && has_same_text(input, output)
             && is_same_text(input.tag(), output.tag())
-            && is_same_text(input.anchor(), output.anchor())
+            // An anchor that is gone had no aliases: they would differ.
+            && (output.anchor().is_empty() || is_same_text(input.anchor(), output.anchor()))
             && Slot::ALL
                 .into_iter()
                 .all(|slot| adds_nothing(input, output, slot));

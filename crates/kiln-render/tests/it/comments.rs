@@ -25,9 +25,12 @@ enum Way {
     Encoded,
     /// As native functions do: as trees.
     Trees,
+    /// As libraries do that keep values only: nulls and anchors are spelled in their own way.
+    Values,
 }
 
-const WAYS: [(&str, Way); 3] = [
+const WAYS: [(&str, Way); 4] = [
+    ("values", Way::Values),
     ("text", Way::Text),
     ("encoded", Way::Encoded),
     ("trees", Way::Trees),
@@ -41,6 +44,10 @@ impl Runner for Function {
         let changed = || input.wire().replace("value: old", "value: new");
         let output = match self.0 {
             Way::Text => Output::Wire(changed().into()),
+            Way::Values => {
+                let respelled = changed().replace(": ~", ": null");
+                Output::Wire(respelled.replace("&unused ", "").into())
+            }
             Way::Encoded => {
                 let list = read_function_output(changed().into_bytes(), Dialect::Current);
                 let list = list.expect("a list");
@@ -154,6 +161,18 @@ fn the_last_comment_of_a_document_stays_one() {
                 document.replace("name: a", "name: b")
             ));
         }
+    }
+}
+
+#[test]
+fn another_spelling_of_a_value_is_no_change() {
+    let document = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+    for spelled in [
+        "empty: ~\nlist:\n- a: ~ # why\n",
+        "number: &unused 1\nlist: &unused\n- a\n",
+    ] {
+        check(&format!("{document}{spelled}"));
+        check(&format!("{OTHER}---\n{document}{spelled}"));
     }
 }
 
