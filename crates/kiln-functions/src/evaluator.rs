@@ -12,6 +12,7 @@ use kiln_runtime::{
 
 use crate::budget::{self, Bounds};
 use crate::function::{Context, Ending, Files, FunctionList, NoFiles};
+use crate::nesting::charge_indentation;
 use crate::registry::{FunctionVersion, Registry};
 use crate::sdk::SdkOutput;
 use crate::settle::settle;
@@ -223,6 +224,9 @@ pub(crate) fn perform(
         list.results = list.results.charged();
         let ending = version.function.run(&mut list, ctx);
         if crossing == Crossing::Tree {
+            if let Err(stderr) = charge_indentation(&list.items) {
+                return (FunctionList::default(), Ending::Exit { code: 1, stderr });
+            }
             settle(&mut list);
         }
         (list, ending)

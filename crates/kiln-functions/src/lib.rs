@@ -12,6 +12,7 @@ mod budget;
 mod catalog;
 mod evaluator;
 mod function;
+mod nesting;
 mod output;
 mod port;
 pub mod registry;

@@ -154,3 +154,15 @@ fn policies_that_take_all_time_or_memory_are_stopped() {
         )));
     }
 }
+
+#[test]
+fn a_path_that_nests_too_deeply_is_refused() {
+    let config = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: fn\ndata:\n  by-path: {}\n  put-value: x\n",
+        vec!["a"; 12_000].join(".")
+    );
+    check((
+        "    - image: search-replace:v0.2.0\n      configPath: fn.yaml\n",
+        config,
+    ));
+}

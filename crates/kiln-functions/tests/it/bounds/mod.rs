@@ -147,13 +147,9 @@ fn a_large_package_is_not_refused() {
     }
 }
 
-#[test]
-fn trees_are_bounded_like_text() {
-    let case = CASES
-        .iter()
-        .find(|case| case.function == "set-labels")
-        .unwrap();
-    let input = (case.input)();
+/// Runs a function on trees; it fails within the limit. Returns its standard error.
+#[track_caller]
+fn failed_on_trees(function: &str, input: String) -> String {
     let given = read_input(input.into_bytes(), Dialect::Current).unwrap();
     let input = Input::new(
         Dialect::Current,
@@ -162,7 +158,7 @@ fn trees_are_bounded_like_text() {
     );
     let runtime = NativeEvaluator::new(Registry::builtin());
     let runner = runtime
-        .find(&FunctionSpec::image("set-labels:latest"))
+        .find(&FunctionSpec::image(format!("{function}:latest")))
         .unwrap()
         .into_runner();
     let mut outcome = None;
@@ -170,7 +166,44 @@ fn trees_are_bounded_like_text() {
     assert!(peak < MOST, "{peak}");
     let outcome = outcome.expect("it was run").unwrap();
     assert_eq!(outcome.exit_code, 1);
-    let stderr = outcome.stderr_text();
+    outcome.stderr_text().into_owned()
+}
+
+#[test]
+fn trees_are_bounded_like_text() {
+    let case = CASES
+        .iter()
+        .find(|case| case.function == "set-labels")
+        .unwrap();
+    let stderr = failed_on_trees("set-labels", (case.input)());
+    assert!(
+        stderr.starts_with("function needs more than 120 MiB"),
+        "{stderr}"
+    );
+}
+
+/// A package in which search-replace creates a field at the end of a path.
+fn with_path(levels: usize, resources: usize) -> String {
+    let path = vec!["a"; levels].join(".");
+    let config = format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}, data: {{by-path: {path}, put-value: x}}}}"
+    );
+    list(&hostile::ordinary(resources), &config)
+}
+
+#[test]
+fn trees_that_nothing_can_read_are_refused() {
+    let stderr = failed_on_trees("search-replace", with_path(20_000, 1));
+    assert!(
+        stderr
+            .starts_with("function returned a resource that is nested more than 10000 levels deep"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn the_indentation_of_deep_trees_counts() {
+    let stderr = failed_on_trees("search-replace", with_path(5_000, 20));
     assert!(
         stderr.starts_with("function needs more than 120 MiB"),
         "{stderr}"
