@@ -1,7 +1,7 @@
 //! The formats of a report, chosen by the name of the file.
 
 use super::model::ReportModel;
-use super::{html, junit, markdown, sarif, trace_events};
+use super::{code_quality, html, junit, markdown, sarif, trace_events};
 
 /// A format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +13,8 @@ pub enum ReportFormat {
     Sarif,
     /// One test case per step.
     Junit,
+    /// The code quality report of GitLab.
+    CodeQuality,
     /// The Trace Event format of browsers.
     TraceEvents,
     /// The model itself.
@@ -37,6 +39,7 @@ impl std::error::Error for UnknownFormat {}
 const ENDINGS: &[(&str, ReportFormat)] = &[
     (".junit.xml", ReportFormat::Junit),
     (".trace.json", ReportFormat::TraceEvents),
+    (".codequality.json", ReportFormat::CodeQuality),
     (".html", ReportFormat::Html),
     (".htm", ReportFormat::Html),
     (".md", ReportFormat::Markdown),
@@ -66,6 +69,7 @@ impl ReportFormat {
             ReportFormat::Markdown => markdown::write(model),
             ReportFormat::Sarif => sarif::write(model),
             ReportFormat::Junit => junit::write(model),
+            ReportFormat::CodeQuality => code_quality::write(model),
             ReportFormat::TraceEvents => trace_events::write(model),
             ReportFormat::Data => json_text(model),
         }

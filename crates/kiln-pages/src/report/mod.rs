@@ -1,6 +1,7 @@
 //! The report of one run of functions on a package.
 
 mod build;
+mod code_quality;
 mod command_words;
 mod format;
 mod github;

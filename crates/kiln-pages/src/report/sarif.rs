@@ -7,7 +7,7 @@ use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
 
 /// The rule of problems that no function reported.
-const OWN_RULE: &str = "kiln";
+pub(super) const OWN_RULE: &str = "kiln";
 
 pub(super) fn write(model: &ReportModel) -> String {
     let mut rules: Vec<&str> = Vec::new();
@@ -45,7 +45,8 @@ pub(super) fn write(model: &ReportModel) -> String {
     }))
 }
 
-fn rule_of<'a>(model: &'a ReportModel, problem: &ReportProblem) -> &'a str {
+/// The function that reported a problem.
+pub(super) fn rule_of<'a>(model: &'a ReportModel, problem: &ReportProblem) -> &'a str {
     let step = problem.step.and_then(|step| model.steps.get(step));
     step.map_or(OWN_RULE, |step| &step.function)
 }

@@ -13,6 +13,7 @@ fn formats_of_a_failed_run() {
         "report.md",
         "report.sarif",
         "report.junit.xml",
+        "report.codequality.json",
         "report.trace.json",
         "report.json",
     ] {

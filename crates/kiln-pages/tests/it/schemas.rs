@@ -285,3 +285,70 @@ fn a_page_has_a_size_that_browsers_open() {
     // The data has everything.
     assert!(ReportFormat::Data.write(&model).len() > 12 << 20);
 }
+
+#[test]
+fn code_quality_has_what_gitlab_needs_of_each_issue() {
+    for model in models() {
+        let report = ReportFormat::CodeQuality.write(&model);
+        let issues: Vec<Value> = serde_json::from_str(&report).expect("a list");
+        assert_eq!(issues.is_empty(), model.verdict == Verdict::Passed);
+        let mut fingerprints = Vec::new();
+        for issue in &issues {
+            let required = ["description", "check_name", "fingerprint"];
+            keys(issue, &required, &["severity", "location"]);
+            assert!(["major", "minor"].contains(&text(&issue["severity"])));
+            assert!(issue["location"]["lines"]["begin"].as_u64() > Some(0));
+            // Relative to the repository, and without a leading `./`.
+            let path = text(&issue["location"]["path"]);
+            assert!(path.starts_with("my shop/"), "{path}");
+            fingerprints.push(text(&issue["fingerprint"]));
+        }
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        assert_eq!(fingerprints.len(), issues.len(), "{report}");
+    }
+}
+
+#[test]
+fn code_quality_shows_the_first_line_that_would_change_and_keeps_equal_problems_apart() {
+    let before: String = (1..20).map(|line| format!("line{line}: 1\n")).collect();
+    let differs = build(ReportInput {
+        verdict: Verdict::Differs,
+        files: vec![changed(
+            "a.yaml",
+            &before,
+            &before.replace("line12: 1", "line12: 2"),
+        )],
+        ..input()
+    });
+    let issues: Vec<Value> =
+        serde_json::from_str(&ReportFormat::CodeQuality.write(&differs)).expect("a list");
+    assert_eq!(issues[0]["location"]["lines"]["begin"], 12);
+
+    let problem = |line| ReportProblem {
+        severity: "error".to_owned(),
+        message: "twice".to_owned(),
+        file: Some("a.yaml".to_owned()),
+        line: Some(line),
+        column: None,
+        hint: None,
+        step: None,
+    };
+    let fingerprints = |lines: [usize; 2]| {
+        let model = build(ReportInput {
+            verdict: Verdict::Failed,
+            problems: lines.map(problem).to_vec(),
+            ..input()
+        });
+        let issues: Vec<Value> =
+            serde_json::from_str(&ReportFormat::CodeQuality.write(&model)).expect("a list");
+        issues
+            .iter()
+            .map(|issue| text(&issue["fingerprint"]).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let found = fingerprints([3, 7]);
+    assert_ne!(found[0], found[1]);
+    // A line that moves is the same problem.
+    assert_eq!(found, fingerprints([5, 9]));
+}

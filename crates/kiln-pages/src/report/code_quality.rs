@@ -1,0 +1,88 @@
+//! The code quality report of GitLab: an issue per problem, and per file that `--check` would change.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::format::json_text;
+use super::github::in_directory;
+use super::model::{FileReport, ReportModel, ReportProblem, Verdict};
+use super::sarif::{OWN_RULE, rule_of};
+
+/// The file of a problem that belongs to no other: every issue must have one.
+const PACKAGE_FILE: &str = "Kptfile";
+
+pub(super) fn write(model: &ReportModel) -> String {
+    let mut issues: Vec<Issue> = Vec::new();
+    issues.extend(model.problems.iter().map(|it| of_problem(model, it)));
+    if model.verdict == Verdict::Differs {
+        issues.extend(model.files.iter().map(of_file));
+    }
+    let mut seen = BTreeMap::new();
+    let issues = issues.iter().map(|issue| issue.json(model, &mut seen));
+    json_text(&issues.collect::<Vec<Value>>())
+}
+
+struct Issue<'a> {
+    rule: &'a str,
+    message: String,
+    severity: &'static str,
+    /// Relative to the package.
+    file: &'a str,
+    line: usize,
+}
+
+fn of_problem<'a>(model: &'a ReportModel, problem: &'a ReportProblem) -> Issue<'a> {
+    Issue {
+        rule: rule_of(model, problem),
+        message: match &problem.hint {
+            Some(hint) => format!("{}\n{hint}", problem.message),
+            None => problem.message.clone(),
+        },
+        severity: match problem.severity.as_str() {
+            "error" => "major",
+            _ => "minor",
+        },
+        file: problem.file.as_deref().unwrap_or(PACKAGE_FILE),
+        line: problem.line.unwrap_or(1),
+    }
+}
+
+fn of_file(file: &FileReport) -> Issue<'_> {
+    Issue {
+        rule: OWN_RULE,
+        message: "rendering would change this file".to_owned(),
+        severity: "major",
+        file: &file.path,
+        line: first_changed_line(&file.diff).unwrap_or(1),
+    }
+}
+
+/// The line of the old file at which a diff begins to change it.
+fn first_changed_line(diff: &str) -> Option<usize> {
+    let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ -"));
+    let header = lines.next()?.strip_prefix("@@ -")?;
+    let start = header.split([',', ' ']).next()?.parse::<usize>().ok()?;
+    let kept = lines.take_while(|line| line.starts_with(' ')).count();
+    Some((start + kept).max(1))
+}
+
+impl Issue<'_> {
+    /// The fingerprint is the same as long as the problem is, wherever its line moves.
+    fn json(&self, model: &ReportModel, seen: &mut BTreeMap<String, usize>) -> Value {
+        let path = in_directory(&model.directory, self.file);
+        let identity = format!("{}\n{path}\n{}", self.rule, self.message);
+        let earlier = seen.entry(identity.clone()).or_default();
+        let digest = Sha256::digest(format!("{identity}\n{earlier}"));
+        *earlier += 1;
+        let fingerprint: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        json!({
+            "description": self.message,
+            "check_name": self.rule,
+            "fingerprint": fingerprint,
+            "severity": self.severity,
+            "location": {"path": path, "lines": {"begin": self.line}},
+        })
+    }
+}
