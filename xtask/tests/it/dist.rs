@@ -268,3 +268,53 @@ fn an_archive_with_another_checksum_is_not_installed() {
     assert!(message.contains("no SHA-256"), "{message}");
     assert!(!home.path().join(".local").exists());
 }
+
+#[test]
+fn an_installation_is_replaced_and_removed_without_other_files() {
+    let release = Release::of(SMALL_KILN.as_bytes(), &[&own_triple()]);
+    let home = tempfile::tempdir().expect("a directory");
+    let releases = format!("file://{}", release.releases().display());
+    let run = |prefix: &str, arguments: &[&str]| {
+        let output = Command::new("sh")
+            .arg(release.directory().join("install.sh"))
+            .args(arguments)
+            .current_dir(home.path())
+            .env_remove("HOME")
+            .env("KILN_VERSION", format!("v{}", version()))
+            .env("KILN_RELEASES", &releases)
+            .env("KILN_PREFIX", prefix)
+            .output()
+            .expect("sh");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let printed = (text(&output.stdout), text(&output.stderr));
+        (output.status.code(), printed.0, printed.1)
+    };
+    // Without HOME nothing is installed in the root directory.
+    let (code, _, message) = run("", &[]);
+    assert_eq!(code, Some(1), "{message}");
+    assert!(message.contains("KILN_PREFIX"), "{message}");
+
+    // A prefix can be relative; what is in it already stays.
+    let prefix = home.path().join("my tools");
+    fs::create_dir_all(prefix.join("bin")).expect("a directory");
+    fs::write(prefix.join("bin/other"), "").expect("a file");
+    for _ in 0..2 {
+        let (code, printed, message) = run("my tools", &[]);
+        assert_eq!(code, Some(0), "{message}");
+        assert!(printed.contains("add it to your PATH"), "{printed}");
+        let program = fs::read_to_string(prefix.join("bin/kiln"));
+        assert_eq!(program.expect("a program"), SMALL_KILN);
+    }
+    let (code, _, message) = run("my tools", &["--uninstall"]);
+    assert_eq!(code, Some(0), "{message}");
+    assert!(prefix.join("bin/other").is_file());
+    assert!(!prefix.join("bin/kiln").exists());
+    assert!(!prefix.join("share").exists());
+
+    // A directory in the place of a program is not touched.
+    fs::create_dir(prefix.join("bin/kiln")).expect("a directory");
+    let (code, _, message) = run("my tools", &[]);
+    assert_eq!(code, Some(1), "{message}");
+    assert!(message.contains("nothing was installed"), "{message}");
+    assert!(!prefix.join("share").exists());
+}
