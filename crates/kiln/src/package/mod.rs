@@ -5,6 +5,7 @@ pub(crate) mod destination;
 pub(crate) mod legacy_version;
 mod location;
 mod outside_links;
+pub(crate) mod root_packages;
 pub(crate) mod write;
 
 use std::path::Path;

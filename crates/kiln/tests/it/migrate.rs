@@ -173,3 +173,51 @@ fn without_kpt_kiln_renders_alone() {
     let none = test_env.kiln(&["migrate", "check", "bin"], "");
     assert_eq!(none.code, Some(1));
 }
+
+#[test]
+fn a_package_that_cannot_be_copied_does_not_end_the_check() {
+    use std::os::unix::ffi::OsStrExt;
+    let test_env = packages();
+    let name = std::ffi::OsStr::from_bytes(b"\xff.yaml");
+    std::fs::write(test_env.work().join("all/app").join(name), "").expect("a file");
+    let ran = check(&test_env, Some("exec kiln \"$@\""), &[]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(
+        ran.stdout.starts_with("all/app: not compared: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("all/team/db: same files as kpt"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.ends_with(", 1 not compared with kpt\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn functions_that_kpt_gets_from_kiln_are_reported() {
+    let test_env = packages();
+    let installed = test_env.kiln(&["function", "install", "--docker", "bin"], "");
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    test_env.write_program("bin/real-kpt", "#!/bin/sh\nexec kiln \"$@\"\n");
+    let kiln = test_env.bin().join("kiln").display().to_string();
+    let mut command = test_env.command(&kiln, &test_env.work());
+    let bin = test_env.work().join("bin");
+    let search = std::env::join_paths([bin.clone(), test_env.bin()]).expect("a path");
+    command
+        .args(["migrate", "check", "all"])
+        .env("KILN_KPT", bin.join("real-kpt"))
+        .env("PATH", search);
+    let ran = run(&mut command, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("docker on the PATH is a link to kiln"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -12,8 +12,9 @@ use kiln_krm::kptfile::FILE_NAME;
 use kiln_task::Contents;
 
 use super::compare::{DifferentFile, FileDifference, different_files};
-use crate::environment::{KILN_COMPAT, KILN_KPT};
+use crate::environment::{KILN_COMPAT, KILN_KPT, KRM_FN_RUNTIME};
 use crate::error::{CommandError, ErrorClass};
+use crate::package::root_packages::root_packages;
 use crate::real_program;
 use crate::report::contents_diff::contents_diff;
 use crate::rpkg::directory;
@@ -54,7 +55,10 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
     let kpt = real_program::find("kpt", KILN_KPT);
     let mut counts = Counts::default();
     for package in &packages {
-        let verdict = check_package(package, &kiln, kpt.as_deref(), args)?;
+        let verdict = check_package(package, &kiln, kpt.as_deref(), args);
+        let verdict = verdict.unwrap_or_else(|error| MigrationVerdict::NotCompared {
+            reason: format!("{error:#}"),
+        });
         counts.add(&verdict);
         let name = package.display();
         ui.write_data(format!("{name}: {}\n", verdict.text()).as_bytes())?;
@@ -63,34 +67,19 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
         }
     }
     ui.write_data(format!("{}\n", counts.text(packages.len())).as_bytes())?;
+    let engine = std::env::var(KRM_FN_RUNTIME).unwrap_or_default();
+    let engine = if engine.is_empty() { "docker" } else { &engine };
+    if kpt.is_some() && real_program::is_first_on_path(engine) {
+        ui.warn(&format!(
+            "{engine} on the PATH is a link to kiln, so kpt ran kiln's functions, and only the rendering was compared"
+        ));
+    }
     if kpt.is_none() {
         ui.print_message(&format!(
             "kpt was not found, so nothing was compared with it; install kpt, or set {KILN_KPT} to its path"
         ));
     }
     counts.outcome()
-}
-
-/// The directories with a Kptfile that are in no other package, sorted.
-fn root_packages(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut pending = vec![directory.to_owned()];
-    while let Some(directory) = pending.pop() {
-        if directory.join(FILE_NAME).is_file() {
-            found.push(directory);
-            continue;
-        }
-        let failed = || format!("cannot read {}", directory.display());
-        for entry in fs::read_dir(&directory).with_context(failed)? {
-            let entry = entry.with_context(failed)?;
-            let is_directory = entry.file_type().with_context(failed)?.is_dir();
-            if is_directory && entry.file_name() != ".git" {
-                pending.push(entry.path());
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// What became of a package.
@@ -107,6 +96,10 @@ enum MigrationVerdict {
     Different {
         files: Vec<DifferentFile>,
         diff: String,
+    },
+    /// It cannot be copied.
+    NotCompared {
+        reason: String,
     },
     /// Both fail.
     BothFail {
@@ -142,6 +135,7 @@ impl MigrationVerdict {
                 let names: Vec<String> = files.iter().map(DifferentFile::text).collect();
                 format!("differs from kpt in {}", names.join(", "))
             }
+            MigrationVerdict::NotCompared { reason } => format!("not compared: {reason}"),
             MigrationVerdict::BothFail { reason } => format!("kiln and kpt both fail: {reason}"),
             MigrationVerdict::KptFails { reason } => {
                 format!("kiln renders it, kpt fails: {reason}")
@@ -163,14 +157,16 @@ struct Counts {
     kpt_failed: usize,
     kiln_failed: usize,
     both_failed: usize,
-    /// Only kiln rendered them.
+    /// Only kiln rendered them, or none did.
     alone: usize,
 }
 
 impl Counts {
     fn add(&mut self, verdict: &MigrationVerdict) {
         let counter = match verdict {
-            MigrationVerdict::Renders { .. } => &mut self.alone,
+            MigrationVerdict::Renders { .. } | MigrationVerdict::NotCompared { .. } => {
+                &mut self.alone
+            }
             MigrationVerdict::Same { .. } => &mut self.same,
             MigrationVerdict::BothFail { .. } => &mut self.both_failed,
             MigrationVerdict::Different { files, .. } => {
