@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, anyhow};
 use kiln_krm::annotations::{ID, LEGACY_ID, LOCAL_CONFIG};
-use kiln_krm::kptfile::{KIND, Kptfile};
+use kiln_krm::kptfile::Kptfile;
 use kiln_krm::package::{FileSource, write_kept_documents};
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::available_threads;
-use kiln_render::{ExternalFunctions, Jobs, RenderOptions, render};
+use kiln_render::{ExternalFunctions, FunctionOptions, Jobs, Pins, RenderOptions, render};
 use kiln_runtime::Network;
 
 pub(crate) use overlay::OverlayFiles;
@@ -37,6 +37,8 @@ pub(crate) struct ManifestSource<'a> {
     /// The path on the command line.
     pub(crate) named: &'a str,
     pub(crate) setup: &'a EvaluatorSetup,
+    /// The exact versions of functions.
+    pub(crate) pins: Option<&'a dyn Pins>,
 }
 
 /// Renders a package to YAML documents. Failures and warnings of functions are logged.
@@ -46,7 +48,10 @@ pub(crate) fn render_manifests(ui: &Ui, source: &ManifestSource<'_>) -> Result<V
         .to_str()
         .ok_or_else(|| anyhow!("the name of the current directory is not UTF-8"))?;
     let options = RenderOptions {
-        functions: source.setup.options(Network::None),
+        functions: FunctionOptions {
+            pins: source.pins,
+            ..source.setup.options(Network::None)
+        },
         root: source.root,
         working_directory,
         allow_exec: false,
@@ -88,6 +93,10 @@ fn config_paths(kptfiles: &[(String, Kptfile)]) -> BTreeSet<String> {
         .collect()
 }
 
+/// The groups of files that only tools read; clusters have no such kinds: Kptfiles and inventories of `kpt live`,
+/// configurations of functions, and kustomizations.
+const CLIENT_GROUPS: [&str; 3] = ["kpt.dev", "fn.kpt.dev", "kustomize.config.k8s.io"];
+
 /// Leaves out what only configures tools, and the annotations by which resources are recognised on their way.
 fn objects_for_cluster(
     resources: Vec<Resource>,
@@ -98,9 +107,9 @@ fn objects_for_cluster(
         let is_local = resource
             .annotation(LOCAL_CONFIG)
             .is_some_and(|value| value != "false");
-        let is_kptfile = resource.kind() == KIND && resource.api_version().starts_with("kpt.dev/");
+        let (group, _) = resource.api_version().split_once('/').unwrap_or_default();
         let is_config = config_paths.contains(resource.file_place().0);
-        if is_local || is_kptfile || is_config {
+        if is_local || is_config || CLIENT_GROUPS.contains(&group) {
             continue;
         }
         resource.remove_annotations(&[ID, LEGACY_ID])?;

@@ -96,12 +96,16 @@ fn a_cluster_gets_neither_configuration_nor_annotations_of_tools() {
         apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: local\n  annotations:\n    \
         config.kubernetes.io/local-config: \"true\"\n---\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n---\n\
         apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config\n  annotations:\n    \
-        internal.config.kubernetes.io/path: inner/setters.yaml\n";
+        internal.config.kubernetes.io/path: inner/setters.yaml\n---\n\
+        apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata:\n  name: inventory\n---\n\
+        apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: unused\n---\n\
+        apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: app\n---\n\
+        apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: flux\n";
     let resources = read_loose_file(text.as_bytes().to_vec(), Dialect::Current).expect("resources");
     let paths = config_paths(&kptfiles(&package()));
     assert_eq!(paths, BTreeSet::from(["inner/setters.yaml".to_owned()]));
     let objects = objects_for_cluster(resources, &paths).expect("objects");
     let names: Vec<&str> = objects.iter().map(Resource::name).collect();
-    assert_eq!(names, ["kept"]);
+    assert_eq!(names, ["kept", "flux"]);
     assert_eq!(objects[0].annotation(LEGACY_ID), None);
 }

@@ -189,6 +189,26 @@ fn a_render_ends_before_argo_cd_kills_it() {
     assert!(ran.stderr.contains("ARGOCD_EXEC_TIMEOUT"), "{}", ran.stderr);
 }
 
+#[test]
+fn argo_cd_runs_exactly_what_the_lock_file_names() {
+    let test_env = package();
+    let required = in_package(&test_env, &["argocd", "generate", "--locked"], &[]);
+    assert_eq!((required.code, required.stdout.as_str()), (Some(1), ""));
+    assert!(required.stderr.contains("kiln.lock"), "{}", required.stderr);
+    assert_eq!(in_package(&test_env, &["lock"], &[]).code, Some(0));
+    let ran = in_package(&test_env, &["argocd", "generate"], &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), GENERATED));
+
+    // A function that is not locked does not run.
+    let kptfile = KPTFILE.replace("set-labels:v0.2.0", "set-labels:v0.1.5");
+    test_env.write("app/Kptfile", &kptfile);
+    let before = files(&test_env.work());
+    let ran = in_package(&test_env, &["argocd", "generate"], &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("set-labels:v0.1.5"), "{}", ran.stderr);
+    assert_eq!(files(&test_env.work()), before);
+}
+
 /// The commands of the plugin, as the file that Argo CD reads has them.
 #[test]
 fn the_plugin_of_argo_cd_runs_these_commands() {
@@ -282,6 +302,34 @@ fn helm_gets_its_manifests_after_a_pipeline() {
 }
 
 #[test]
+fn helm_gets_the_items_of_lists() {
+    let test_env = package();
+    let lists = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata:\n    name: one\n\
+        - apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: two\n  data:\n    text: \"a # b\" # kept\n---\n\
+        apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleList\nitems:\n\
+        - apiVersion: rbac.authorization.k8s.io/v1\n  kind: Role\n  metadata:\n    name: three\n";
+    let words = ["helm", "post-render", "--pipeline", "app/Kptfile"];
+    let ran = test_env.kiln(&words, &format!("{CHART}---\n{lists}"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // The function sorts what it returns.
+    let mut kinds: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("kind: "))
+        .collect();
+    kinds.sort_unstable();
+    let expected = ["ConfigMap", "ConfigMap", "Role", "Service", "Service"];
+    assert_eq!(kinds, expected);
+    assert!(
+        ran.stdout.contains("text: \"a # b\" # kept"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains("config.k"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("env: prod").count(), 7, "{}", ran.stdout);
+}
+
+#[test]
 fn the_digest_of_an_artifact_changes_only_with_its_content() {
     let test_env = package();
     let push = |more: &[&str]| {
@@ -321,6 +369,22 @@ fn the_digest_of_an_artifact_changes_only_with_its_content() {
     assert_ne!(push(&revision), first);
     assert_eq!(push(&revision), push(&revision));
     assert_ne!(push(&["--path", "-"]), first);
+
+    // A command that failed in front of the pipe.
+    for input in ["", "\n", "---\n# nothing\n"] {
+        let words = [
+            "push",
+            "artifact",
+            "registry.example.com/shop:v1",
+            "--path=-",
+        ];
+        let ran = test_env.kiln(&words, input);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{input:?}");
+        assert!(ran.stderr.contains("pipefail"), "{}", ran.stderr);
+    }
+    let words = ["push", "artifact", "oci://registry.example.com/shop:v1"];
+    let as_flux = test_env.kiln(&[&words[..], &["--dry-run", "--path", "app"]].concat(), "");
+    assert_eq!(as_flux.stdout, first, "{}", as_flux.stderr);
 
     let empty = test_env.work().join("empty");
     std::fs::create_dir(empty).expect("a directory");

@@ -10,6 +10,7 @@ use kiln_evaluators::WasmPrograms;
 use kiln_krm::package::FileSource;
 use kiln_krm::similar_name;
 use kiln_package::DiskFiles;
+use kiln_render::Pins;
 use kiln_runtime::CancelToken;
 use serde::Deserialize;
 
@@ -17,6 +18,7 @@ use crate::environment::{ARGOCD_APP_PARAMETERS, ARGOCD_EXEC_TIMEOUT};
 use crate::error::{CommandError, ErrorClass};
 use crate::flag_values::go_time;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags};
+use crate::functions::lock::LockUse;
 use crate::manifests::{
     ManifestSource, OverlayFiles, Setter, override_setters, render_manifests, setters,
 };
@@ -26,13 +28,17 @@ use crate::ui::Ui;
 /// Print the objects of a rendered package
 ///
 /// Renders the package, with parameters of the application as values of its setters, and prints the objects that a cluster
-/// gets. Functions run without network, and programs of this machine are not functions. Writes no file.
+/// gets. Functions run without network, and programs of this machine are not functions. Writes no file. If the package has a
+/// kiln.lock, it must have all functions.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln argocd generate\n  kiln argocd generate app")]
 pub(super) struct GenerateArgs {
     /// Package. Default: the current directory
     #[arg(default_value = "", hide_default_value = true)]
     dir: String,
+    /// Fail if the package has no kiln.lock
+    #[arg(long)]
+    locked: bool,
     #[command(flatten)]
     evaluators: EvaluatorFlags,
 }
@@ -61,11 +67,13 @@ pub(super) fn cmd_generate(ui: &Ui, args: &GenerateArgs) -> Result<()> {
         base: &base,
     };
     cancel_after(limit, setup.cancel().clone())?;
+    let lock = LockUse::complete(ui, args.locked, &named, &base, &setup)?;
     let source = ManifestSource {
         files: &files,
         root: root_text,
         named: &named,
         setup: &setup,
+        pins: lock.as_ref().map(|lock| lock as &dyn Pins),
     };
     let manifests = render_manifests(ui, &source);
     if manifests.is_err() && began.elapsed() >= limit {

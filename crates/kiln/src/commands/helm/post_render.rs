@@ -6,12 +6,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kiln_evaluators::WasmPrograms;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile, Pipeline};
-use kiln_krm::package::MemoryFiles;
-use kiln_krm::paths;
+use kiln_krm::package::{MemoryFiles, write_kept_documents};
+use kiln_krm::read::read_loose_file;
+use kiln_krm::{Dialect, Resource, paths};
 
 use crate::environment::KILN_POST_PIPELINE;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags};
 use crate::manifests::{ManifestSource, render_manifests};
+use crate::package;
 use crate::ui::Ui;
 
 /// Run a pipeline on the manifests of a chart, from standard input to standard output
@@ -42,7 +44,7 @@ pub(super) fn cmd_post_render(ui: &Ui, args: &PostRenderArgs) -> Result<()> {
     let container = ContainerFlags::default();
     let setup = args.evaluators.check(ui, container, WasmPrograms::All)?;
     let mut files = pipeline_files(&path)?;
-    files.insert(MANIFESTS, ui.read_data()?);
+    files.insert(MANIFESTS, without_lists(ui, ui.read_data()?)?);
     let path = path.canonicalize();
     let path = path.context("cannot find the directory of the pipeline")?;
     let directory = path.parent().and_then(Path::to_str);
@@ -52,9 +54,38 @@ pub(super) fn cmd_post_render(ui: &Ui, args: &PostRenderArgs) -> Result<()> {
         root: directory,
         named: directory,
         setup: &setup,
+        pins: None,
     };
     let manifests = render_manifests(ui, &source)?;
     ui.write_data(&manifests)
+}
+
+/// Manifests with the items of lists in the place of the lists: a function takes objects. Charts have `kind: List`, and lists of one
+/// kind.
+fn without_lists(ui: &Ui, manifests: Vec<u8>) -> Result<Vec<u8>> {
+    let is_list = |object: &Resource| {
+        object.kind().ends_with("List")
+            && object.name().is_empty()
+            && object.root().get("items").is_some()
+    };
+    // Rendering reports manifests that cannot be read.
+    let found = read_loose_file(manifests.clone(), Dialect::Current).unwrap_or_default();
+    if !found.iter().any(is_list) {
+        return Ok(manifests);
+    }
+    let mut objects = Vec::new();
+    for mut object in found {
+        if !is_list(&object) {
+            objects.push(object);
+            continue;
+        }
+        let mut root = object.document_mut().root_mut();
+        root.set_string(&["apiVersion"], "v1")?;
+        root.set_string(&["kind"], "List")?;
+        let list = write_kept_documents(vec![object], Dialect::Current)?;
+        objects.extend(package::input(ui, list, Dialect::Current)?.items);
+    }
+    Ok(write_kept_documents(objects, Dialect::Current)?)
 }
 
 /// The Kptfile, and the files that its pipeline names.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
@@ -16,6 +17,7 @@ use kiln_oci::{Descriptor, Digest, ImageLayout, ImageReference, LayerBuilder, co
 use serde::Serialize;
 use serde_json::json;
 
+use crate::error::CommandError;
 use crate::image_store::registry_client;
 use crate::ui::Ui;
 
@@ -28,7 +30,8 @@ use crate::ui::Ui;
 --revision main@sha1:0123456789abcdef0123456789abcdef01234567\n\
     \x20 kiln fn render app -o unwrap | kiln push artifact registry.example.com/shop:v1 --path -")]
 pub(super) struct ArtifactArgs {
-    /// The artifact: HOST/NAME:TAG
+    /// The artifact: HOST/NAME:TAG, also after `oci://`
+    #[arg(value_parser = artifact_name)]
     image: ImageReference,
     /// Directory or file with manifests, or `-` for standard input
     #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
@@ -58,7 +61,7 @@ pub(super) fn cmd_artifact(ui: &Ui, args: &ArtifactArgs) -> Result<()> {
         "-" => vec![ArtifactFile {
             path: FROM_INPUT.to_owned(),
             mode: PLAIN,
-            bytes: ui.read_data()?,
+            bytes: manifests_from_input(ui)?,
         }],
         path => read_files(ui, Path::new(path))?,
     };
@@ -77,6 +80,26 @@ pub(super) fn cmd_artifact(ui: &Ui, args: &ArtifactArgs) -> Result<()> {
         runtime.block_on(registry.push(&args.image, &layout, &root))?;
     }
     ui.write_data(format!("{named}\n").as_bytes())
+}
+
+/// Flux names artifacts by addresses.
+fn artifact_name(text: &str) -> Result<ImageReference, <ImageReference as FromStr>::Err> {
+    text.strip_prefix("oci://").unwrap_or(text).parse()
+}
+
+/// Standard input. Without manifests it is an error: a command that fails before a pipe prints nothing, and Flux would delete
+/// everything that an empty artifact does not have.
+fn manifests_from_input(ui: &Ui) -> Result<Vec<u8>> {
+    let bytes = ui.read_data()?;
+    let is_empty = |line: &[u8]| {
+        let line = line.trim_ascii();
+        line.is_empty() || line.starts_with(b"#") || line == b"---" || line == b"..."
+    };
+    if !bytes.split(|byte| *byte == b'\n').all(is_empty) {
+        return Ok(bytes);
+    }
+    let hint = "a command that fails in front of a pipe prints nothing: use `set -o pipefail`";
+    Err(CommandError::with_hint(anyhow!("standard input has no manifests"), hint).into())
 }
 
 impl ArtifactArgs {

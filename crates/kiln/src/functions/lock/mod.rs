@@ -125,6 +125,26 @@ impl LockUse {
         Ok(Some(LockUse { lock, is_changed }))
     }
 
+    /// The lock file for a command that never writes it: it must have all functions. `None` if the package has none and it is not
+    /// required.
+    pub(crate) fn complete(
+        ui: &Ui,
+        is_required: bool,
+        named: &str,
+        files: &dyn FileSource,
+        setup: &EvaluatorSetup,
+    ) -> Result<Option<LockUse>> {
+        if !is_required && read_lock(files, named)?.is_none() {
+            return Ok(None);
+        }
+        let flags = LockFlags {
+            lock: false,
+            locked: true,
+            frozen: false,
+        };
+        LockUse::prepare(ui, &flags, named, files, setup)
+    }
+
     /// The name by which evaluators get an image: with the digest of its entry, if there is one.
     pub(crate) fn exact_name(&self, resolved: &str) -> String {
         let mut entries = self.lock.functions.values();
