@@ -3,4 +3,5 @@
 mod clean_root;
 mod cluster_down;
 mod dist;
+mod gitlab;
 mod release;

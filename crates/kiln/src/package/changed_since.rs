@@ -9,9 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
+use kiln_go::errno_text;
 use kiln_krm::kptfile::FILE_NAME;
 
+use super::root_packages::root_packages;
 use crate::error::{CommandError, bail_usage};
 
 /// Variables by which git, if it runs kiln in a hook, selects a repository for its own commands.
@@ -30,51 +32,68 @@ pub(crate) fn changed_packages(directories: &[String], commit: &str) -> Result<V
     };
     let mut packages = BTreeSet::new();
     for directory in directories {
-        let directory = Path::new(directory);
+        // Two names of a directory are one package.
+        let shorter = directory.strip_prefix("./").filter(|it| !it.is_empty());
+        let directory = Path::new(shorter.unwrap_or(directory));
         for file in changed_files(directory, commit)? {
-            packages.extend(topmost_package(directory, &file));
+            packages.extend(packages_of(directory, &file)?);
         }
     }
     let packages = packages.into_iter().map(|package| {
-        let name = package.to_str().map(str::to_owned);
+        let name = package.strip_prefix(".").unwrap_or(&package);
+        let name = match name.as_os_str().is_empty() {
+            true => Some(".".to_owned()),
+            false => name.to_str().map(str::to_owned),
+        };
         name.ok_or_else(|| anyhow!("the name of {} is not UTF-8", package.display()))
     });
     packages.collect()
 }
 
-/// The files below a directory that changed, relative to it.
+/// The files below a directory that changed, relative to it. A submodule, and a repository that is not one, are a single name.
 fn changed_files(directory: &Path, commit: &str) -> Result<Vec<PathBuf>> {
+    // `git diff --merge-base` refuses histories with several bases.
+    let base = git(directory, commit, &["merge-base", commit, "HEAD"])?;
+    let base = String::from_utf8_lossy(&base);
     let compared = git(
         directory,
+        commit,
         &[
             "diff",
             "--no-ext-diff",
             "--no-textconv",
             "--no-renames",
+            "--ignore-submodules=none",
             "--relative",
             "--name-only",
             "-z",
-            "--merge-base",
-            commit,
+            base.trim(),
             "--",
             ".",
         ],
-    );
-    let compared = compared.map_err(|error| {
-        let hint = "name a commit, branch or tag that git knows here; \
-                    a clone without history needs `git fetch --unshallow`";
-        CommandError::with_hint(error.context(format!("--changed-since {commit}")), hint)
-    })?;
-    let untracked = git(
-        directory,
-        &["ls-files", "--others", "--exclude-standard", "-z"],
     )?;
+    let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let untracked = git(directory, commit, &untracked)?;
     let names = compared.split(|byte| *byte == 0);
     let names = names.chain(untracked.split(|byte| *byte == 0));
+    let names = names.map(|name| name.strip_suffix(b"/").unwrap_or(name));
     let names = names.filter(|name| !name.is_empty());
     Ok(names
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
         .collect())
+}
+
+/// The packages below `directory` that a changed file belongs to: one or none, but several for a directory that git does not
+/// look into.
+fn packages_of(directory: &Path, file: &Path) -> Result<Vec<PathBuf>> {
+    if let Some(package) = topmost_package(directory, file) {
+        return Ok(vec![package]);
+    }
+    let path = directory.join(file);
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => root_packages(&path),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The package highest in the tree, from the directory of `file` up to `directory`.
@@ -88,26 +107,59 @@ fn topmost_package(directory: &Path, file: &Path) -> Option<PathBuf> {
     packages.find(|package| package.join(FILE_NAME).is_file())
 }
 
-/// The output of a command of git that writes nothing.
-fn git(directory: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
+/// The output of a command of git that writes nothing. `commit` is for the error.
+fn git(directory: &Path, commit: &str, arguments: &[&str]) -> Result<Vec<u8>> {
     let mut command = Command::new("git");
     command
         .args(["-c", "core.fsmonitor=false", "-C"])
         .arg(directory)
         .args(arguments)
         .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("LC_ALL", "C")
         .stdin(Stdio::null());
     for variable in REPOSITORY_VARIABLES {
         command.env_remove(variable);
     }
-    let output = command.output().context("cannot run git")?;
+    let failed = |reason: &str, hint: String| {
+        let shown = directory.display();
+        let message = format!("--changed-since {commit}: git failed in {shown}: {reason}");
+        CommandError::with_hint(anyhow!(message), hint)
+    };
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let reason = format!("cannot run it: {}", errno_text(&error));
+            let hint = "install git, and put it on the PATH".to_owned();
+            return Err(failed(&reason, hint).into());
+        }
+    };
     if output.status.success() {
         return Ok(output.stdout);
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let reason = stderr.lines().next().unwrap_or("no reason given");
+    // Only `merge-base` fails without a message.
+    let reason = stderr
+        .lines()
+        .next()
+        .unwrap_or("no commit is an ancestor of both it and HEAD");
     let reason = reason.strip_prefix("fatal: ").unwrap_or(reason);
-    Err(anyhow!("git failed in {}: {reason}", directory.display()))
+    Err(failed(reason, hint(reason)).into())
+}
+
+/// What to do if git fails.
+fn hint(reason: &str) -> String {
+    let hint = if reason.contains("dubious ownership") {
+        "the repository belongs to another user; if you trust it, \
+         run `git config --global --add safe.directory` with its directory"
+    } else if reason.starts_with("not a git repository") {
+        "run the command in a clone, or without --changed-since"
+    } else if reason.starts_with("cannot change to") {
+        "name directories that exist"
+    } else {
+        "name a commit, branch or tag that git knows here; \
+         a clone without history needs `git fetch --unshallow`"
+    };
+    hint.to_owned()
 }
 
 #[cfg(test)]

@@ -7,4 +7,5 @@ pub(crate) mod preview;
 pub(crate) mod result_position;
 pub(crate) mod results_dir;
 pub(crate) mod run_report;
+pub(crate) mod settled;
 pub(crate) mod timings;

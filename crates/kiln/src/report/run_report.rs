@@ -24,7 +24,8 @@ use crate::ui::Ui;
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct ReportFlags {
-    /// Write a report: FILE ends in .html, .md, .sarif, .junit.xml, .trace.json or .json; `-` prints HTML. Can be repeated
+    /// Write a report: FILE ends in .html, .md, .sarif, .junit.xml, .codequality.json, .trace.json or .json; `-` prints
+    /// HTML. Can be repeated
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     report: Vec<String>,
     /// Write the data of the report as JSON

@@ -101,6 +101,40 @@ fn only_packages_with_changed_files_are_rendered() {
 }
 
 #[test]
+fn a_check_accepts_what_a_render_wrote() {
+    let test_env = TestEnvironment::new();
+    let kptfile = kptfile("app").replace("set-labels:v0.2.0", "set-namespace:v0.4.1");
+    test_env.write(
+        "app/Kptfile",
+        &kptfile.replace("env: prod", "namespace: prod"),
+    );
+    test_env.write("app/a.yaml", CONFIG_MAP);
+    let render = |flags: &[&str]| test_env.kiln(&[&["fn", "render", "app"], flags].concat(), "");
+    assert_eq!(render(&["--check"]).code, Some(3));
+    assert_eq!(render(&[]).code, Some(0));
+    // The function reports something else now, which a second render would write into the Kptfile.
+    let report = test_env.work().join("r.json").display().to_string();
+    let checked = render(&["--check", "--report", &report]);
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("no value changed"),
+        "{}",
+        checked.stderr
+    );
+    let report = fs::read_to_string(report).expect("a report");
+    assert!(report.contains("\"verdict\": \"passed\""), "{report}");
+    let preview = render(&["--dry-run"]);
+    assert!(
+        preview.stdout.contains("+++ b/Kptfile"),
+        "{}",
+        preview.stdout
+    );
+    // A change that was not rendered is one.
+    test_env.write("app/b.yaml", &CONFIG_MAP.replace("name: a", "name: b"));
+    assert_eq!(render(&["--check"]).code, Some(3));
+}
+
+#[test]
 fn changes_on_the_other_branch_do_not_count() {
     let checkout = Checkout::new();
     let made = checkout.shell(
@@ -110,6 +144,40 @@ fn changes_on_the_other_branch_do_not_count() {
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     let (_, packages) = checkout.check("kiln fn render --check --changed-since main");
     assert_eq!(packages, names(&["app/inner", "app"]));
+}
+
+#[test]
+fn a_history_with_two_merge_bases_is_compared_with_one_of_them() {
+    let checkout = Checkout::new();
+    let made = checkout.shell(
+        "git checkout -qb one && git commit -q --allow-empty -m one && git checkout -qb two main && \
+         git commit -q --allow-empty -m two && git merge -q one -m both && git checkout -q one && \
+         git merge -q two~1 -m both && echo '  namespace: x' >>team/db/a.yaml",
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let (_, packages) = checkout.check("kiln fn render --check --changed-since two");
+    assert_eq!(packages, names(&["db"]));
+}
+
+#[test]
+fn packages_of_repositories_in_the_repository_are_found() {
+    let checkout = Checkout::new();
+    let made =
+        checkout.shell("git init -q vendor && mv team/db team/app vendor && git checkout -q team");
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let check = "kiln fn render --check --changed-since start";
+    let all = names(&["app/inner", "app", "db"]);
+    assert_eq!(checkout.check(check), (Some(0), all));
+    // As a submodule.
+    let made = checkout.shell(
+        "cd vendor && git add . && git -c user.name=t -c user.email=t@example.com commit -qm vendored && cd .. && \
+         git add vendor 2>/dev/null && git commit -qm vendor && git tag -f start",
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert_eq!(checkout.check(check), (Some(0), names(&[])));
+    checkout.shell("echo '  namespace: x' >>vendor/db/a.yaml");
+    let all = names(&["app/inner", "app", "db"]);
+    assert_eq!(checkout.check(check).1, all);
 }
 
 #[test]
@@ -129,6 +197,16 @@ fn a_commit_that_git_does_not_know_is_an_error() {
     let ran =
         checkout.shell("mkdir ../outside && cd ../outside && kiln fn render --changed-since start");
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("in a clone"), "{}", ran.stderr);
+    let ran = checkout.shell(
+        "git checkout -q --orphan other && git commit -qm other && kiln fn render --changed-since start",
+    );
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("no commit is an ancestor"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// The values of a field of all hooks.
@@ -238,6 +316,25 @@ fn the_action_reports_changes_and_a_summary() {
     assert_eq!(
         (ran.code, output.as_str()),
         (Some(0), "changed=false\n"),
+        "{}",
+        ran.stderr
+    );
+
+    // One in each line, so that names may have blanks.
+    checkout.shell("cp -r team/db 'team/a b'");
+    let lines = [
+        ("INPUT_PACKAGE", "team/app\n  team/a b\n"),
+        ("INPUT_LOCK", "true"),
+    ];
+    let (ran, output, _) = action(&checkout, &lines);
+    assert_eq!(
+        (ran.code, output.as_str()),
+        (Some(1), "changed=false\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.matches("has no kiln.lock").count() >= 2,
         "{}",
         ran.stderr
     );

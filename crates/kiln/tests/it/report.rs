@@ -39,7 +39,7 @@ fn succeeds(ran: &Outcome) {
 }
 
 /// The flags for a report in each format.
-const ALL: [&str; 12] = [
+const ALL: [&str; 14] = [
     "--report",
     "r.html",
     "--report",
@@ -50,6 +50,8 @@ const ALL: [&str; 12] = [
     "r.junit.xml",
     "--report",
     "r.trace.json",
+    "--report",
+    "r.codequality.json",
     "--report-data",
     "data",
 ];
@@ -61,6 +63,7 @@ fn check_all_formats(test_env: &TestEnvironment, action: &str) {
     assert_eq!(data(test_env, "r.sarif")["version"], "2.1.0");
     assert!(read(test_env, "r.junit.xml").starts_with("<?xml"));
     assert!(data(test_env, "r.trace.json")["traceEvents"].is_array());
+    assert!(data(test_env, "r.codequality.json").is_array());
     let data = data(test_env, "data");
     assert_eq!(data["action"], action);
     assert_eq!(data["verdict"], "passed");
@@ -251,6 +254,7 @@ fn check_has_no_secret(test_env: &TestEnvironment, args: &[&str], input: &str, c
         "r.sarif",
         "r.junit.xml",
         "r.trace.json",
+        "r.codequality.json",
         "data",
     ];
     for name in names {

@@ -42,6 +42,7 @@ use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
 use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder};
+use crate::report::settled::changes_only_results;
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
 use crate::unchanged::{
@@ -89,7 +90,7 @@ pub(crate) struct RenderArgs {
     /// Print the changes as a diff and write nothing
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
-    /// Write nothing, and fail if rendering would change a file
+    /// Write nothing, and fail if rendering would change a file; new messages of functions in the status do not count
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     check: bool,
     /// Render again whenever a file of the package changes; Ctrl-C stops
@@ -496,10 +497,14 @@ fn finish_in_place(
         let lock = end.lock.and_then(LockUse::change);
         plan.changes.extend(lock);
     }
-    end.recorder.note_changes(files, &plan.changes);
     if plan.has_resources {
         end.note(ui, &report, &plan.changes);
     }
+    let is_settled = |change: &FileChange| changes_only_results(files, change);
+    if args.check && plan.changes.iter().all(is_settled) {
+        plan.changes.clear();
+    }
+    end.recorder.note_changes(files, &plan.changes);
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;
         return finish_preview(ui, args, files, &plan.changes, &report, end.failed);
