@@ -69,8 +69,12 @@ impl EngineLink<'_> {
         self.print(&lines)
     }
 
+    /// Pulls an image into the store. A built-in function needs none.
     pub(super) fn pull(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
         let reference = parse(image)?;
+        if Registry::builtin().find_image(image).is_some() {
+            return self.print(&format!("{image} is built into kiln\n"));
+        }
         let store = Store::open(&store_directory(), StoreOptions::default());
         let store = store.map_err(anyhow::Error::from)?;
         let request = PullRequest {
@@ -82,7 +86,7 @@ impl EngineLink<'_> {
         self.print(&format!("{}\n", reference.with_digest(pulled.digest)))
     }
 
-    /// An image of the store. One that it does not have is an error, as for engines.
+    /// An image of the store, or a built-in function. Anything else is an error, as for engines.
     pub(super) fn inspect(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
         let reference = parse(image)?;
         let found = match store_directory().is_dir() {
@@ -95,6 +99,11 @@ impl EngineLink<'_> {
             }
         };
         let Some(found) = found else {
+            if let Some(identity) = Registry::builtin().identity(image) {
+                let answer =
+                    json!([{"Id": identity.to_string(), "RepoTags": [image], "RepoDigests": []}]);
+                return self.print(&format!("{answer}\n"));
+            }
             self.print("[]\n")?;
             self.ui
                 .print_message(&format!("Error: No such image: {image}"));

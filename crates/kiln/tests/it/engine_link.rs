@@ -215,6 +215,8 @@ fn network_and_files_need_permission() {
     let mut command = links.command(&mount("/etc"));
     let allowed = run(command.env("KILN_ALLOW_MOUNTS", "/etc"), LABELS);
     assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
+    let scratch = format!("{KUSTOMIZE} --mount type=tmpfs,source=,target=/x,readonly {SET_LABELS}");
+    assert_eq!(links.docker(&scratch, LABELS).code, Some(0));
     let inside = links.test_env.work().display().to_string();
     assert_eq!(links.docker(&mount(&inside), LABELS).code, Some(0));
 }
@@ -243,6 +245,23 @@ fn the_questions_of_kpt_are_answered() {
 
     let help = links.docker(&format!("run --rm -i {SET_LABELS} --help"), "");
     assert!(help.stdout.starts_with("set-labels: "), "{}", help.stdout);
+    assert_eq!(
+        links
+            .docker(&format!("run --rm {SET_LABELS} --help"), "")
+            .stdout,
+        help.stdout
+    );
+    // Built-in functions are there already, and need no registry.
+    assert_eq!(
+        links
+            .docker(&format!("image inspect {SET_LABELS}"), "")
+            .code,
+        Some(0)
+    );
+    assert_eq!(
+        links.docker(&format!("image pull {SET_LABELS}"), "").code,
+        Some(0)
+    );
     let about = links.docker("--version", "");
     assert!(about.stdout.contains("a link to kiln"), "{}", about.stdout);
     let missing = links.docker("image inspect example.com/functions/x:v1", "");
@@ -317,4 +336,23 @@ fn a_link_is_not_made_in_the_place_of_another_program() {
         "",
     );
     assert_eq!(both.code, Some(2), "{}", both.stderr);
+}
+
+#[test]
+fn a_link_to_the_kiln_of_before_an_upgrade_is_replaced() {
+    let test_env = TestEnvironment::new();
+    let links = test_env.work().join("links");
+    std::fs::create_dir(&links).expect("a directory");
+    let program = std::fs::canonicalize(env!("CARGO_BIN_EXE_kiln")).expect("a path");
+    let name = program.file_name().expect("a name");
+    symlink(
+        test_env.work().join("removed").join(name),
+        links.join("docker"),
+    )
+    .expect("a link");
+    for _ in 0..2 {
+        let installed = test_env.kiln(&["function", "install", "--docker", "links"], "");
+        assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+        assert!(links.join("docker").is_file());
+    }
 }

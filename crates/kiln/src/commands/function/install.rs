@@ -104,17 +104,21 @@ fn create_links(dir: &Path, names: &[String]) -> Result<()> {
         );
     }
     for link in &links {
-        if fs::symlink_metadata(link).is_err() {
-            symlink(&kiln, link).with_context(|| format!("cannot create {}", link.display()))?;
+        let failed = || format!("cannot create {}", link.display());
+        match fs::read_link(link) {
+            Ok(target) if target == kiln => continue,
+            Ok(_) => fs::remove_file(link).with_context(failed)?,
+            Err(_) => {}
         }
+        symlink(&kiln, link).with_context(failed)?;
     }
     Ok(())
 }
 
-/// Whether the link can be created, or exists already.
+/// Whether the link can be created, or is one to kiln, which may be elsewhere since an upgrade.
 fn is_free(link: &Path, kiln: &Path) -> bool {
     match fs::symlink_metadata(link) {
         Err(_) => true,
-        Ok(_) => fs::read_link(link).is_ok_and(|target| target == kiln),
+        Ok(_) => fs::read_link(link).is_ok_and(|target| target.file_name() == kiln.file_name()),
     }
 }

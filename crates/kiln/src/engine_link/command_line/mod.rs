@@ -82,7 +82,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<EngineCommand, UnknownWord
                 false => Err(unknown(format)),
             }
         }
-        ["pull", image] if is_image(image) => Ok(EngineCommand::Pull {
+        ["pull", image] | ["image", "pull", image] if is_image(image) => Ok(EngineCommand::Pull {
             image: (*image).to_owned(),
         }),
         ["image", "inspect", image] if is_image(image) => Ok(EngineCommand::Inspect {
@@ -147,7 +147,8 @@ fn split_flag(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The flags without which kiln does not run an image: it keeps nothing of a run, and a function reads its input.
+/// The flags without which kiln does not run an image: it keeps nothing of a run, and a function reads its input. kpt asks for
+/// the documentation of an image without the second one.
 const NEEDED: [(&str, RunFlag); 2] = [("--rm", RunFlag::Remove), ("-i", RunFlag::Interactive)];
 
 /// The flags by which function tools restrict every function.
@@ -185,17 +186,23 @@ fn parse_run(words: &[&str]) -> Result<RunCommand, UnknownWord> {
         })?;
         given.insert(flag);
     }
-    if let Some((missing, _)) = NEEDED.iter().find(|(_, flag)| !given.contains(flag)) {
+    let arguments: Vec<&str> = words.collect();
+    command.is_help = arguments == ["--help"];
+    let is_missing = |flag: &RunFlag| {
+        let is_needed = *flag != RunFlag::Interactive || !command.is_help;
+        is_needed && !given.contains(flag)
+    };
+    if let Some((missing, _)) = NEEDED.iter().find(|(_, flag)| is_missing(flag)) {
         return Err(unknown(format!("run without {missing}")));
     }
     if command.image.is_empty() {
         return Err(unknown("run without an image"));
     }
-    command.is_help = match words.collect::<Vec<_>>().as_slice() {
-        [] => false,
-        ["--help"] => true,
-        [first, ..] => return Err(unknown(*first)),
-    };
+    if let Some(first) = arguments.first()
+        && !command.is_help
+    {
+        return Err(unknown(*first));
+    }
     if RESTRICTIONS.iter().all(|flag| given.contains(flag)) {
         command.sender = LineSender::FunctionTool;
     }
@@ -317,7 +324,8 @@ fn parse_mount(text: &str) -> Option<Mount> {
     }
     let is_known = match mount.kind.as_str() {
         "bind" => mount.source.starts_with('/'),
-        "tmpfs" => mount.source.is_empty() && mount.writable,
+        // kpt and kustomize add `readonly` to every mount that does not ask for more.
+        "tmpfs" => mount.source.is_empty(),
         _ => false,
     };
     (is_known && mount.target.starts_with('/')).then_some(mount)

@@ -61,7 +61,7 @@ fn the_lines_of_kustomize() {
     let full = run_command(
         "run --rm -i -a STDIN -a STDOUT -a STDERR --network host --user 1000:100 --security-opt=no-new-privileges \
          --mount type=bind,source=/src/schemas,target=/schemas,readonly --mount type=bind,source=/src/out,target=/out \
-         --mount type=tmpfs,source=,target=/scratch \
+         --mount type=tmpfs,source=,target=/scratch --mount type=tmpfs,source=,target=/empty,readonly \
          -e LOG_TO_STDERR=true -e MODE=a=b -e STRUCTURED_RESULTS=true -e TOKEN example.com/fn@sha256:00",
     );
     let expected = RunCommand {
@@ -77,6 +77,10 @@ fn the_lines_of_kustomize() {
                 kind: "tmpfs".to_owned(),
                 writable: true,
                 ..bind("", "/scratch")
+            },
+            Mount {
+                kind: "tmpfs".to_owned(),
+                ..bind("", "/empty")
             },
         ],
         env: [
@@ -113,7 +117,13 @@ fn the_lines_of_kpt() {
         sender: LineSender::Unknown,
         ..function("example.com/fn:v1")
     };
-    assert_eq!(run_command("run --rm -i example.com/fn:v1 --help"), help);
+    // kpt 1.0.0-beta.56 sends the second one.
+    for line in [
+        "run --rm -i example.com/fn:v1 --help",
+        "run --rm example.com/fn:v1 --help",
+    ] {
+        assert_eq!(run_command(line), help, "{line}");
+    }
     for (line, expected) in [
         (
             "version --format {{.Client.Version}}",
@@ -135,6 +145,12 @@ fn the_lines_of_kpt() {
         ),
         (
             "pull example.com/fn:v1",
+            EngineCommand::Pull {
+                image: "example.com/fn:v1".to_owned(),
+            },
+        ),
+        (
+            "image pull example.com/fn:v1",
             EngineCommand::Pull {
                 image: "example.com/fn:v1".to_owned(),
             },
@@ -204,6 +220,8 @@ fn every_other_word_is_unknown() {
         ("pull x y", "x"),
         ("image", "image"),
         ("image prune", "prune"),
+        ("image pull", "pull"),
+        ("image pull -q x", "pull"),
         ("image inspect -f x", "inspect"),
         ("image ls", "a command without --filter"),
         (
