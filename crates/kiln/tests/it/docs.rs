@@ -268,6 +268,11 @@ fn updated(page: &str, outputs: &BTreeMap<usize, String>) -> String {
 }
 
 #[test]
+fn the_readme() {
+    check_page("README.md", 2);
+}
+
+#[test]
 fn the_page_on_the_first_package() {
     check_page("docs/first-package.md", 8);
 }
