@@ -26,11 +26,22 @@ const BAR_HEIGHT: usize = 18;
 const ROW_HEIGHT: usize = 22;
 const AXIS_HEIGHT: usize = 20;
 
+/// Charts with more bars have no room for the names.
+const MOST_LABELS: usize = 40;
+
+/// Characters of a name that fit in half a chart.
+const LABEL_LENGTH: usize = 60;
+
 /// Bars along one time axis; bars that overlap get rows of their own. Screen readers get the titles of the bars.
 pub fn waterfall(bars: &[TimeBar<'_>], total_us: u64, title: &str) -> Markup {
     let total = total_us.max(1);
     let scale = |us: u64| scaled(us.min(total), total);
-    let rows = lanes(bars.iter().map(|bar| (bar.start_us, bar.duration_us)));
+    let has_labels = bars.len() <= MOST_LABELS;
+    let rows: Vec<usize> = match has_labels {
+        // Each bar has a row, so that there is room for its name.
+        true => (0..bars.len()).collect(),
+        false => lanes(bars.iter().map(|bar| (bar.start_us, bar.duration_us))),
+    };
     let row_count = rows.iter().max().map_or(0, |last| last + 1);
     let height = row_count * ROW_HEIGHT + AXIS_HEIGHT;
     html! {
@@ -41,12 +52,32 @@ pub fn waterfall(bars: &[TimeBar<'_>], total_us: u64, title: &str) -> Markup {
                 text.axis x=(x) y=(height - 6) text-anchor=(anchor(tick)) { (millis(total * tick / 4)) }
             }
             @for (bar, row) in bars.iter().zip(rows) {
+                @let x = scale(bar.start_us).min(WIDTH - 2);
+                @let end = (x + scale(bar.duration_us).max(2)).min(WIDTH);
                 a href=(bar.link) {
-                    rect class={ "bar " (bar.class) } x=(scale(bar.start_us)) y=(row * ROW_HEIGHT + 2) width=(scale(bar.duration_us).max(2)) height=(BAR_HEIGHT) rx="2" {
+                    rect class={ "bar " (bar.class) } x=(x) y=(row * ROW_HEIGHT + 2) width=(end - x) height=(BAR_HEIGHT) rx="2" {
                         title { (bar.label) ": " (millis(bar.duration_us)) }
                     }
                 }
+                @if has_labels && end <= WIDTH / 2 {
+                    text.label x=(end + 6) y=(row * ROW_HEIGHT + 15) aria-hidden="true" { (short(bar.label)) }
+                } @else if has_labels && x >= WIDTH / 2 {
+                    text.label x=(x - 6) y=(row * ROW_HEIGHT + 15) text-anchor="end" aria-hidden="true" { (short(bar.label)) }
+                }
             }
+        }
+    }
+}
+
+/// When one part of a whole ran. The numbers beside it have the same for screen readers.
+pub fn time_bar(class: &str, start_us: u64, duration_us: u64, total_us: u64) -> Markup {
+    let total = total_us.max(1);
+    let x = scaled(start_us.min(total), total);
+    let width = scaled(duration_us.min(total), total).clamp(12, WIDTH);
+    html! {
+        svg.share viewBox={ "0 0 " (WIDTH) " 60" } preserveAspectRatio="none" aria-hidden="true" {
+            rect.track x="0" y="22" width=(WIDTH) height="16" {}
+            rect class={ "bar " (class) } x=(x.min(WIDTH - width)) y="10" width=(width) height="40" {}
         }
     }
 }
@@ -91,6 +122,15 @@ pub fn lanes(intervals: impl Iterator<Item = (u64, u64)>) -> Vec<usize> {
 fn scaled(us: u64, total: u64) -> u64 {
     let x = u128::from(us) * u128::from(WIDTH) / u128::from(total);
     u64::try_from(x).unwrap_or(WIDTH)
+}
+
+/// The end of a name, which distinguishes images.
+fn short(label: &str) -> String {
+    let skipped = label.chars().count().saturating_sub(LABEL_LENGTH);
+    match skipped {
+        0 => label.to_owned(),
+        skipped => format!("…{}", label.chars().skip(skipped).collect::<String>()),
+    }
 }
 
 fn anchor(tick: u64) -> &'static str {

@@ -7,6 +7,11 @@ pub(crate) fn tile(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
+/// A word about an outcome; its class selects the colour.
+pub(crate) fn badge(word: &str) -> Markup {
+    html! { strong class={ "badge " (word) } { (word) } }
+}
+
 /// A section that can be folded.
 pub(crate) fn section(id: &str, title: &str, is_open: bool, content: Markup) -> Markup {
     html! {

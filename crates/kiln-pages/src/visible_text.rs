@@ -58,6 +58,12 @@ pub(crate) fn escape_texts(value: &mut Value) {
     }
 }
 
+/// Whether a text of this JSON may have to be escaped.
+pub(crate) fn has_hidden_text(json: &str) -> bool {
+    let escapes = ["\\u00", "\\b", "\\f", "\\r"];
+    escapes.iter().any(|escape| json.contains(escape)) || json.contains(is_hidden)
+}
+
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

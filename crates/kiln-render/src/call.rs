@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use kiln_krm::annotations::{self, PACKAGE_PATH};
 use kiln_krm::check::{ListKind, ListNotKrm, check_list};
-use kiln_krm::kptfile::FunctionKind;
+use kiln_krm::kptfile::{Function, FunctionKind};
 use kiln_krm::read::{AnswerError, read_answer, read_function_output};
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
 use kiln_krm::secrets::{SecretMask, SecretValues};
@@ -47,6 +47,8 @@ impl<'a> CallConfig<'a> {
 pub(crate) struct FunctionCall<'a> {
     pub(crate) function: &'a ReadyFunction,
     pub(crate) config: CallConfig<'a>,
+    /// The function as it is declared.
+    pub(crate) declared: &'a Function,
     /// The package whose pipeline it belongs to.
     pub(crate) package: Option<&'a Package>,
     /// Which step of that pipeline it is.
@@ -148,12 +150,15 @@ impl FunctionCall<'_> {
         inputs: &[Resource],
     ) -> CallRecord {
         let all = returned.unwrap_or_default();
+        let is_recorded = self.options.touched == TouchedResources::Record;
+        let config = self.config.document(inputs);
         CallRecord {
             package: self.package.map(|package| package.name.clone()),
             kind: match self.is_validator {
                 true => FunctionKind::Validator,
                 false => FunctionKind::Mutator,
             },
+            step: self.step,
             started,
             resources_in: inputs.len(),
             resources_out: all.len(),
@@ -164,13 +169,12 @@ impl FunctionCall<'_> {
                 }
                 _ => Vec::new(),
             },
-            secrets: match self.options.touched {
-                TouchedResources::Record => {
-                    let secrets = secrets(all, inputs, self.config.document(inputs));
-                    secrets.cloned().collect()
-                }
-                TouchedResources::Ignore => Vec::new(),
+            secrets: match is_recorded {
+                true => secrets(all, inputs, config).cloned().collect(),
+                false => Vec::new(),
             },
+            declared: is_recorded.then(|| Box::new(self.declared.clone())),
+            config: config.filter(|_| is_recorded).cloned(),
         }
     }
 

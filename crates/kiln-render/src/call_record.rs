@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use kiln_krm::annotations::PACKAGE_PATH;
-use kiln_krm::kptfile::FunctionKind;
+use kiln_krm::kptfile::{Function, FunctionKind};
 use kiln_krm::secrets::is_secret;
 use kiln_krm::{Resource, ResourceId, paths};
 use kiln_yaml::Document;
 
+use crate::log::StepNumber;
 use crate::restore::Returned;
 
 /// Whether calls record which resources they touch. It costs time for each resource that a function changes.
@@ -25,6 +26,8 @@ pub struct CallRecord {
     /// The package whose pipeline it belongs to.
     pub package: Option<String>,
     pub kind: FunctionKind,
+    /// Which step of the package's pipeline it is, if it belongs to one.
+    pub step: Option<StepNumber>,
     pub started: Instant,
     pub resources_in: usize,
     pub resources_out: usize,
@@ -34,6 +37,10 @@ pub struct CallRecord {
     pub touched: Vec<TouchedResource>,
     /// The Secrets that the function got or made, if the options ask for touched resources: reports must not show their values.
     pub secrets: Vec<Document>,
+    /// The function as it is declared, with its selectors, if the options ask for touched resources.
+    pub declared: Option<Box<Function>>,
+    /// The configuration that the function got, if the options ask for touched resources.
+    pub config: Option<Document>,
 }
 
 /// A resource as a function returned it, or as it was removed.

@@ -1,7 +1,7 @@
 //! Calling one function on one list of resources, without a pipeline.
 
 use kiln_krm::Resource;
-use kiln_krm::kptfile::Selector;
+use kiln_krm::kptfile::{Function, Selector};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::selector::select;
 use kiln_runtime::{FunctionSpec, Target};
@@ -55,6 +55,17 @@ pub fn evaluate(
     };
     let function = ReadyFunction::find(spec, config, options)?;
     let is_selection = !selector.is_empty() || !exclusion.is_empty();
+    let given = |selector: Selector| match selector.is_empty() {
+        true => Vec::new(),
+        false => vec![selector],
+    };
+    let declared = Function {
+        image: function.image.clone(),
+        exec: function.exec.clone(),
+        selectors: given(selector.clone()),
+        exclusions: given(exclusion.clone()),
+        ..Function::default()
+    };
     let context = TaskContext {
         log,
         cancel: &options.cancel,
@@ -63,6 +74,7 @@ pub fn evaluate(
     let call = FunctionCall {
         function: &function,
         config: CallConfig::of(function.config.as_ref()),
+        declared: &declared,
         package: None,
         step: None,
         is_selection,

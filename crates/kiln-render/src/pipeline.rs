@@ -192,7 +192,7 @@ impl PipelineRun<'_> {
             None => CallConfig::of(ready.config.as_ref()),
             Some(index) => CallConfig::Input(index),
         };
-        let call = self.call(index, ready, config);
+        let call = self.call(function, index, ready, config);
         match mutate_list(&call, &mut current.resources, results) {
             Ok(output) => {
                 let input = std::mem::take(&mut current.resources);
@@ -239,7 +239,7 @@ impl PipelineRun<'_> {
         };
         let call = FunctionCall {
             is_selection: true,
-            ..self.call(index, ready, config)
+            ..self.call(function, index, ready, config)
         };
         let output = match mutate_list(&call, &mut selected, results) {
             Ok(output) => output,
@@ -300,6 +300,7 @@ impl PipelineRun<'_> {
                 is_selection: is_selection(function),
                 is_validator: true,
                 ..self.call(
+                    function,
                     pipeline.mutators.len() + index,
                     &ready,
                     CallConfig::of(config),
@@ -348,6 +349,7 @@ impl PipelineRun<'_> {
     /// A call of a mutator on all resources. `index` counts the functions of the pipeline.
     fn call<'a>(
         &'a self,
+        declared: &'a Function,
         index: usize,
         ready: &'a ReadyFunction,
         config: CallConfig<'a>,
@@ -360,6 +362,7 @@ impl PipelineRun<'_> {
         FunctionCall {
             function: ready,
             config,
+            declared,
             package: Some(self.package),
             step,
             is_selection: false,

@@ -1,7 +1,7 @@
 //! The pods of the status page.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kiln_pages::VisibleText;
 use kiln_pages::status::{
@@ -112,6 +112,7 @@ fn pod_row(pod: PodSnapshot) -> PodRow {
         state: pod.state.to_owned(),
         reason: pod.reason.map(VisibleText::from),
         node: pod.node.map(VisibleText::from),
+        age_ms: pod.created.as_deref().and_then(age_of),
         created: pod.created.map(VisibleText::from),
         running: pod.running as u64,
         idle_ms: pod.idle.map(millis),
@@ -119,4 +120,11 @@ fn pod_row(pod: PodSnapshot) -> PodRow {
         owner: pod.owner.into(),
         is_own: pod.is_own,
     }
+}
+
+/// Since a time that Kubernetes reports; `None` if it is not a time, or if the clocks differ.
+fn age_of(created: &str) -> Option<u64> {
+    let created: jiff::Timestamp = created.parse().ok()?;
+    let age = SystemTime::now().duration_since(created.into()).ok()?;
+    Some(millis(age))
 }

@@ -3,27 +3,33 @@
 use std::collections::BTreeMap;
 
 use kiln_krm::ResourceId;
+use kiln_krm::kptfile::{Function, Selector};
 use kiln_krm::results::{FunctionResult, ResultItem, Severity};
 use kiln_krm::secrets::{SecretMask, SecretValues};
-use similar::{ChangeTag, TextDiff};
+use kiln_yaml::Document;
+use sha2::{Digest as _, Sha256};
 
+use super::changed_files::{ChangedFile, ResourceChanges, add_files};
 use super::command_words::mask_arguments;
+use super::declaration::{ConfigValues, config_text, selector_text, step_command};
+use super::github::in_directory;
 use super::lines::find_line;
 use super::model::{
-    FileReport, LineCounts, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
-    ReportProblem, ResourceReport, ResultReport, StepKind, StepReport, StepStatus, Verdict,
-    resource_title,
+    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
+    ReportProblem, ResourceReport, ResultReport, StepKind, StepPosition, StepReport, StepStatus,
+    Verdict, resource_title,
 };
-use super::review::add_notes;
-use super::secrets::mask_versions;
 use super::text::cut;
 use super::visible::visible;
 
-/// All diffs together; the page has to open in a browser.
-const MOST_DIFF_BYTES: usize = 12 << 20;
-
 /// What one function may contribute of its standard error.
 const MOST_STDERR_BYTES: usize = 256 << 10;
+
+/// What the configuration of one function may take.
+const MOST_CONFIG_BYTES: usize = 64 << 10;
+
+/// A value in a list of problems or of changes to review; diffs and results have all of it.
+pub(super) const MOST_VALUE_BYTES: usize = 1 << 10;
 
 /// What a command knows at its end.
 pub struct ReportInput<'a> {
@@ -41,16 +47,32 @@ pub struct ReportInput<'a> {
     pub steps: Vec<StepInput>,
     pub phases: Vec<PhaseTime>,
     pub files: Vec<ChangedFile>,
+    pub lock: Option<LockInput>,
+    pub config_values: ConfigValues,
     /// The values of all Secrets that the command read or made.
     pub secrets: SecretValues,
     /// The content of a file of the package that did not change.
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
+/// The lock file that a render used.
+pub struct LockInput {
+    pub file: String,
+    pub text: Vec<u8>,
+    pub state: LockFileState,
+}
+
 /// One call of a function.
 pub struct StepInput {
     pub package: String,
+    /// The directory of that package, relative to the root package.
+    pub directory: String,
     pub function: String,
+    /// As it is declared in the pipeline or on the command line.
+    pub declared: Option<Box<Function>>,
+    pub config: Option<Document>,
+    pub position: Option<StepPosition>,
+    pub is_cached: bool,
     pub kind: StepKind,
     pub identity: Option<String>,
     pub status: StepStatus,
@@ -68,14 +90,6 @@ pub struct TouchedResource {
     pub id: ResourceId,
     /// Relative to the root package.
     pub file: String,
-}
-
-/// A file before and after the run.
-pub struct ChangedFile {
-    /// Relative to the package.
-    pub path: String,
-    pub before: Option<Vec<u8>>,
-    pub after: Option<Vec<u8>>,
 }
 
 /// Builds the model. Values of Secrets do not reach it.
@@ -108,6 +122,7 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
         resources: Vec::new(),
         review: Vec::new(),
         notes: Vec::new(),
+        lock: input.lock.map(lock_report),
     };
     model.problems = input.problems;
     for problem in &mut model.problems {
@@ -121,16 +136,40 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
         files: &input.files,
         read: input.read,
     };
+    let declarations = Declarations {
+        directory: &model.directory.clone(),
+        action: model.action,
+        config_values: input.config_values,
+    };
     let mut resources = ResourceTable::default();
     for (index, step) in input.steps.into_iter().enumerate() {
-        let step = step_report(step, index, &texts, &secrets, &mut resources);
-        model.problems.extend(problems_of(&step, index));
+        let step = step_report(step, index, &texts, &secrets, &mut resources, &declarations);
+        let mut reported = problems_of(&step, index);
+        let mut own = model.problems.iter_mut().filter(|one| one.step.is_none());
+        // The error of the command is about the step that failed: it has the place, the step has the words.
+        if step.status == StepStatus::Failed
+            && let Some(own) = own.next()
+        {
+            own.step = Some(index);
+            if is_silent(&step) {
+                reported.pop();
+                let words = last_line(&step.stderr).map(|line| format!(": {line}"));
+                own.message.push_str(&words.unwrap_or_default());
+            }
+        }
+        model.problems.extend(reported);
         model.steps.push(step);
     }
     let severity_rank = |problem: &ReportProblem| usize::from(problem.severity != "error");
     model.problems.sort_by_key(severity_rank);
-    add_files(&mut model, &input.files, &secrets);
-    model.resources = resources.finish(&input.files);
+    for problem in &mut model.problems {
+        problem
+            .hint
+            .iter_mut()
+            .for_each(|hint| cut(hint, MOST_VALUE_BYTES));
+    }
+    let changes = add_files(&mut model, &input.files, &secrets);
+    model.resources = resources.finish(&changes);
     visible(model)
 }
 
@@ -153,13 +192,55 @@ impl FileTexts<'_> {
     }
 }
 
+fn lock_report(lock: LockInput) -> LockReport {
+    let digest = Sha256::digest(&lock.text);
+    LockReport {
+        file: lock.file,
+        sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        state: lock.state,
+    }
+}
+
+/// How declarations are shown.
+struct Declarations<'a> {
+    /// The directory of the root package.
+    directory: &'a str,
+    action: ReportAction,
+    config_values: ConfigValues,
+}
+
+impl Declarations<'_> {
+    /// The command that runs a step alone. The command of `eval` does that itself.
+    fn command(&self, step: &StepInput) -> String {
+        match &step.declared {
+            Some(declared) if self.action != ReportAction::Eval => {
+                let directory = match step.directory.as_str() {
+                    "" => self.directory.to_owned(),
+                    directory => in_directory(self.directory, directory),
+                };
+                step_command(&directory, &step.function, declared)
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 fn step_report(
     step: StepInput,
     index: usize,
     texts: &FileTexts<'_>,
     secrets: &SecretMask,
     resources: &mut ResourceTable,
+    declarations: &Declarations<'_>,
 ) -> StepReport {
+    let command = secrets.mask(&declarations.command(&step));
+    let config = step.config.as_ref().map_or_else(String::new, |config| {
+        let mut text = secrets.mask(&config_text(config, declarations.config_values));
+        cut(&mut text, MOST_CONFIG_BYTES);
+        text
+    });
+    let declared = step.declared.unwrap_or_default();
+    let texts_of = |selectors: &[Selector]| selectors.iter().map(selector_text).collect();
     let touched = step.touched.into_iter();
     let results = step.result.results.iter();
     let mut stderr = secrets.mask(&step.result.stderr);
@@ -167,9 +248,17 @@ fn step_report(
     StepReport {
         package: step.package,
         function: secrets.mask(&step.function),
+        name: declared.name,
         kind: step.kind,
+        position: step.position,
+        config_path: declared.config_path,
+        config,
+        selectors: texts_of(&declared.selectors),
+        exclude: texts_of(&declared.exclusions),
+        command,
         identity: step.identity.map(|identity| secrets.mask(&identity)),
         status: step.status,
+        is_cached: step.is_cached,
         start_us: step.start_us,
         duration_us: step.duration_us,
         resources_in: step.resources_in,
@@ -208,17 +297,20 @@ fn result_report(item: &ResultItem, texts: &FileTexts<'_>, secrets: &SecretMask)
     }
 }
 
+/// Whether a step reported no error.
+fn is_silent(step: &StepReport) -> bool {
+    !step.results.iter().any(|item| item.severity == "error")
+}
+
 /// The errors and warnings that a step reported, or that it failed without a word.
 fn problems_of(step: &StepReport, index: usize) -> Vec<ReportProblem> {
     let grave = step.results.iter().filter(|item| item.severity != "info");
     let mut problems: Vec<ReportProblem> =
         grave.map(|item| reported_problem(item, index)).collect();
-    let has_error = problems.iter().any(|problem| problem.severity == "error");
-    if step.status == StepStatus::Failed && !has_error {
-        let last_line = step.stderr.trim_end().lines().next_back();
+    if step.status == StepStatus::Failed && is_silent(step) {
         problems.push(ReportProblem {
             severity: "error".to_owned(),
-            message: match last_line {
+            message: match last_line(&step.stderr) {
                 Some(line) => format!("exit code {}: {line}", step.exit_code),
                 None => format!("exit code {}", step.exit_code),
             },
@@ -230,6 +322,11 @@ fn problems_of(step: &StepReport, index: usize) -> Vec<ReportProblem> {
         });
     }
     problems
+}
+
+/// What a program prints last says most about why it failed.
+fn last_line(stderr: &str) -> Option<&str> {
+    stderr.trim_end().lines().next_back()
 }
 
 fn reported_problem(item: &ResultReport, index: usize) -> ReportProblem {
@@ -245,69 +342,6 @@ fn reported_problem(item: &ResultReport, index: usize) -> ReportProblem {
         },
         step: Some(index),
     }
-}
-
-fn add_files(model: &mut ReportModel, files: &[ChangedFile], secrets: &SecretMask) {
-    let mut budget = MOST_DIFF_BYTES;
-    let (mut masked, mut left_out) = (0, 0);
-    for file in files {
-        let text = |bytes: &Option<Vec<u8>>| {
-            String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
-        };
-        let (before, after) = (text(&file.before), text(&file.after));
-        add_notes(&file.path, &before, &after, &mut model.review);
-        let (before, after, has_secrets) = mask_versions(&before, &after);
-        masked += usize::from(has_secrets);
-        let (diff, lines) = unified(&before, &after);
-        let mut diff = secrets.mask(&diff);
-        if diff.len() > budget {
-            diff.clear();
-            left_out += 1;
-        }
-        budget -= diff.len();
-        model.files.push(FileReport {
-            path: file.path.clone(),
-            change: change_of(file),
-            lines,
-            diff,
-        });
-    }
-    for note in &mut model.review {
-        secrets.mask_in_place(&mut note.before);
-        secrets.mask_in_place(&mut note.after);
-    }
-    if masked > 0 {
-        let note = format!("{masked} file(s) contain Secrets; their values are not shown.");
-        model.notes.push(note);
-    }
-    if left_out > 0 {
-        model.notes.push(format!(
-            "The diffs of {left_out} file(s) are left out, because the report would be too large. \
-             `kiln fn render --dry-run` prints all of them."
-        ));
-    }
-}
-
-fn change_of(file: &ChangedFile) -> ReportChange {
-    match (&file.before, &file.after) {
-        (None, _) => ReportChange::Added,
-        (_, None) => ReportChange::Deleted,
-        _ => ReportChange::Changed,
-    }
-}
-
-/// The hunks of a unified diff, and the numbers of lines.
-fn unified(before: &str, after: &str) -> (String, LineCounts) {
-    let diff = TextDiff::from_lines(before, after);
-    let mut lines = LineCounts::default();
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Insert => lines.added += 1,
-            ChangeTag::Delete => lines.removed += 1,
-            ChangeTag::Equal => {}
-        }
-    }
-    (diff.unified_diff().context_radius(3).to_string(), lines)
 }
 
 /// The resources of a report, each once. A function may change the namespace of a resource, which remains the same resource.
@@ -348,16 +382,10 @@ impl ResourceTable {
         index
     }
 
-    /// The rows, with what happened to their files.
-    fn finish(mut self, files: &[ChangedFile]) -> Vec<ResourceReport> {
-        let changes: BTreeMap<&str, ReportChange> = files
-            .iter()
-            .map(|file| (file.path.as_str(), change_of(file)))
-            .collect();
+    /// The rows, with what happened to the resources in their files.
+    fn finish(mut self, changes: &ResourceChanges) -> Vec<ResourceReport> {
         for row in &mut self.rows {
-            if let Some(change) = changes.get(row.file.as_str()) {
-                row.change = *change;
-            }
+            row.change = changes.of(&row.file, &row.kind, &row.name);
         }
         self.rows
     }

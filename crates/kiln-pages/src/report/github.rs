@@ -3,9 +3,16 @@
 use std::fmt::Write;
 
 use super::model::{ReportModel, ReportProblem};
+use super::text::shortened;
 
 /// GitHub shows ten annotations of each kind for a step and drops the rest, so more would only fill the log.
 const MOST_ANNOTATIONS: usize = 50;
+
+/// The title is one line.
+const MOST_TITLE: usize = 200;
+
+/// GitHub cuts a message at 4 KiB.
+const MOST_MESSAGE: usize = 4_000;
 
 /// One line per problem.
 pub fn annotations(model: &ReportModel) -> String {
@@ -31,12 +38,13 @@ pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> Stri
     for (name, number) in [("line", problem.line), ("col", problem.column)] {
         properties.extend(number.map(|number| format!("{name}={number}")));
     }
-    properties.push(format!("title={}", property(title)));
+    properties.push(format!("title={}", property(&shortened(title, MOST_TITLE))));
     let mut message = problem.message.clone();
     if let Some(hint) = &problem.hint {
         message = format!("{message}\n{hint}");
     }
-    format!("::{command} {}::{}", properties.join(","), data(&message))
+    let message = data(&shortened(&message, MOST_MESSAGE));
+    format!("::{command} {}::{message}", properties.join(","))
 }
 
 /// The path of a file of the package, from where the command ran.

@@ -89,7 +89,11 @@ fn test_case(out: &mut String, step: &StepReport) {
             })
             .collect();
         let message = format!("exit code {}", step.exit_code);
-        failure(out, &message, &lines.join("\n"));
+        let text = match lines.is_empty() {
+            true => step.stderr.clone(),
+            false => lines.join("\n"),
+        };
+        failure(out, &message, &text);
     }
     if !step.stderr.is_empty() {
         let _ = writeln!(

@@ -3,10 +3,18 @@
 use std::fmt::Write;
 
 use super::model::{ReportModel, ReportProblem, StepStatus, Verdict};
+use super::text::shortened;
 use crate::parts::duration_text;
 
-/// Job summaries are limited to 1 MiB; a summary is also read by people.
+/// A summary is read by people.
 const MOST_ROWS: usize = 100;
+
+/// In characters.
+const MOST_MESSAGE: usize = 1_000;
+const MOST_NAME: usize = 200;
+
+/// Job summaries are limited to 1 MiB.
+const MOST_BYTES: usize = 1_000_000;
 
 pub(super) fn write(model: &ReportModel) -> String {
     let mut out = String::new();
@@ -18,14 +26,15 @@ pub(super) fn write(model: &ReportModel) -> String {
     let _ = writeln!(
         out,
         "## {mark} {}: {}\n",
-        escape(&model.package),
-        escape(&model.headline())
+        name(&model.package),
+        name(&model.headline())
     );
     let lines = model.lines();
     let _ = writeln!(
         out,
-        "{} functions, {} files changed (+{} −{}), {} errors, {} warnings, {}.\n",
+        "{} functions ({} cached), {} files changed (+{} −{}), {} errors, {} warnings, {}.\n",
         model.steps.len(),
+        model.cached(),
         model.files.len(),
         lines.added,
         lines.removed,
@@ -39,7 +48,7 @@ pub(super) fn write(model: &ReportModel) -> String {
     for note in &model.notes {
         let _ = writeln!(out, "_{}_\n", escape(note));
     }
-    out
+    whole_lines(out)
 }
 
 fn problems(out: &mut String, model: &ReportModel) {
@@ -53,10 +62,10 @@ fn problems(out: &mut String, model: &ReportModel) {
             out,
             "- **{}** {place}{}",
             problem.severity,
-            escape(&problem.message)
+            escape(&shortened(&problem.message, MOST_MESSAGE))
         );
         if let Some(hint) = &problem.hint {
-            let _ = writeln!(out, "  - {}", escape(hint));
+            let _ = writeln!(out, "  - {}", escape(&shortened(hint, MOST_MESSAGE)));
         }
     }
     rest(out, model.problems.len());
@@ -78,8 +87,8 @@ fn steps(out: &mut String, model: &ReportModel) {
         let _ = writeln!(
             out,
             "| {status} | {} | {} | {} of {} | {} |",
-            escape(&step.package),
-            escape(&step.function),
+            name(&step.package),
+            name(&step.function),
             step.touched.len(),
             step.resources_in,
             duration_text(step.duration_us)
@@ -96,7 +105,7 @@ fn files(out: &mut String, model: &ReportModel) {
     out.push_str("### Changed files\n\n| file | added | removed |\n|---|---:|---:|\n");
     for file in model.files.iter().take(MOST_ROWS) {
         let lines = file.lines;
-        let path = escape(&file.path);
+        let path = name(&file.path);
         let _ = writeln!(out, "| {path} | {} | {} |", lines.added, lines.removed);
     }
     rest(out, model.files.len());
@@ -111,11 +120,26 @@ fn rest(out: &mut String, count: usize) {
 
 /// `file:line` of a problem.
 fn place(problem: &ReportProblem) -> Option<String> {
-    let file = escape(problem.file.as_ref()?);
+    let file = name(problem.file.as_ref()?);
     Some(match problem.line {
         Some(line) => format!("{file}:{line}"),
         None => file,
     })
+}
+
+fn name(text: &str) -> String {
+    escape(&shortened(text, MOST_NAME))
+}
+
+/// As many lines as a summary may have.
+fn whole_lines(mut text: String) -> String {
+    if text.len() > MOST_BYTES {
+        let lines = text.bytes().take(MOST_BYTES);
+        let end = lines.enumerate().filter(|(_, byte)| *byte == b'\n').last();
+        text.truncate(end.map_or(0, |(index, _)| index + 1));
+        text.push_str("\n_This summary is not complete, because it would be too large._\n");
+    }
+    text
 }
 
 /// Text without a meaning for Markdown or HTML, on one line.
@@ -126,7 +150,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '@' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '@' | '$' => {
                 out.push('\\');
                 out.push(character);
             }

@@ -1,8 +1,10 @@
 //! The report of one run of functions on a package.
 
 mod build;
+mod changed_files;
 mod code_quality;
 mod command_words;
+mod declaration;
 mod format;
 mod github;
 mod html;
@@ -17,14 +19,16 @@ mod text;
 mod trace_events;
 mod visible;
 
-pub use build::{ChangedFile, ReportInput, StepInput, TouchedResource, build};
+pub use build::{LockInput, ReportInput, StepInput, TouchedResource, build};
+pub use changed_files::ChangedFile;
+pub use declaration::ConfigValues;
 pub(crate) use format::json_text;
 pub use format::{ReportFormat, UnknownFormat};
 pub use github::{annotation, annotations};
 pub use kiln_krm::secrets::SecretValues;
 pub use lines::find_line;
 pub use model::{
-    FileReport, LineCounts, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
-    ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind, StepReport, StepStatus,
-    Verdict,
+    FileReport, LineCounts, LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction,
+    ReportChange, ReportModel, ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind,
+    StepPosition, StepReport, StepStatus, Verdict,
 };

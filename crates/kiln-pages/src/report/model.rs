@@ -42,6 +42,30 @@ pub struct ReportModel {
     pub review: Vec<ReviewNote>,
     /// What the report leaves out, and why.
     pub notes: Vec<String>,
+    /// The lock file that fixed the versions of functions; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<LockReport>,
+}
+
+/// The lock file of a render. What it names is exactly what ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LockReport {
+    /// Relative to the package.
+    pub file: String,
+    /// Of its content, in hexadecimal.
+    pub sha256: String,
+    pub state: LockFileState,
+}
+
+/// Whether a lock file had all functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockFileState {
+    /// It had an entry for each function.
+    Complete,
+    /// The run added or replaced entries.
+    Updated,
 }
 
 /// What the command did.
@@ -93,11 +117,35 @@ pub struct StepReport {
     pub package: String,
     /// The image or command line.
     pub function: String,
+    /// The name that the pipeline gives to the step.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     pub kind: StepKind,
+    /// Its place in the pipeline of the package; `None` for `eval`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<StepPosition>,
+    /// The file with the configuration, relative to the package of the step.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub config_path: String,
+    /// The configuration, without the values of Secrets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub config: String,
+    /// Which resources it gets: one of these has to match. All if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selectors: Vec<String>,
+    /// Which of these it does not get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// The command that runs only this step again; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// What exactly ran, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     pub status: StepStatus,
+    /// Whether the answer was kept from an earlier run.
+    #[serde(default)]
+    pub is_cached: bool,
     /// Since the run began.
     pub start_us: u64,
     pub duration_us: u64,
@@ -109,6 +157,14 @@ pub struct StepReport {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     pub results: Vec<ResultReport>,
+}
+
+/// The place of a step among the mutators and validators of a package.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StepPosition {
+    /// Counted from 1.
+    pub number: usize,
+    pub count: usize,
 }
 
 /// The role of a function.
@@ -208,7 +264,7 @@ pub struct ResourceReport {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewNote {
-    /// `image`, `replicas`, `rbac`, `network`, `quantity`, `added` or `deleted`.
+    /// `image`, `replicas`, `rbac`, `network`, `quantity`, `security`, `namespace`, `renamed`, `added` or `deleted`.
     pub topic: String,
     /// `Kind namespace/name`.
     pub resource: String,
@@ -223,6 +279,11 @@ impl ReportModel {
     pub fn count(&self, severity: &str) -> usize {
         let results = self.steps.iter().flat_map(|step| &step.results);
         results.filter(|item| item.severity == severity).count()
+    }
+
+    /// The number of steps whose answers were kept from earlier runs.
+    pub fn cached(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_cached).count()
     }
 
     /// The packages with a step, in order.
@@ -258,7 +319,8 @@ impl ReportModel {
                     .iter()
                     .find(|step| step.status == StepStatus::Failed);
                 match failed {
-                    Some(step) => format!("Failed: {}", step.function),
+                    Some(step) if step.package.is_empty() => format!("Failed: {}", step.function),
+                    Some(step) => format!("Failed: {} on package {}", step.function, step.package),
                     None => "Failed".to_owned(),
                 }
             }

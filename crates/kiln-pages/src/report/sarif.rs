@@ -1,17 +1,26 @@
 //! SARIF 2.1.0, for code scanning: a rule per function, a result per problem.
 
+use kiln_krm::kptfile::FILE_NAME;
 use serde_json::{Value, json};
 
+use super::command_words::command_line;
 use super::format::json_text;
 use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
+use super::text::shortened;
 
 /// The rule of problems that no function reported.
 pub(super) const OWN_RULE: &str = "kiln";
 
+/// Code scanning refuses a file with more results. Errors come first.
+const MOST_RESULTS: usize = 25_000;
+
+/// What code scanning shows of a rule.
+const MOST_RULE_TEXT: usize = 1_000;
+
 pub(super) fn write(model: &ReportModel) -> String {
     let mut rules: Vec<&str> = Vec::new();
-    for problem in &model.problems {
+    for problem in model.problems.iter().take(MOST_RESULTS) {
         let rule = rule_of(model, problem);
         if !rules.contains(&rule) {
             rules.push(rule);
@@ -21,6 +30,7 @@ pub(super) fn write(model: &ReportModel) -> String {
     let results: Vec<Value> = model
         .problems
         .iter()
+        .take(MOST_RESULTS)
         .map(|problem| result(model, problem, &rules))
         .collect();
     json_text(&json!({
@@ -32,12 +42,12 @@ pub(super) fn write(model: &ReportModel) -> String {
                 "version": version,
                 "rules": rules.iter().map(|rule| json!({
                     "id": rule,
-                    "shortDescription": {"text": format!("Reported by {rule}")},
+                    "shortDescription": {"text": shortened(&format!("Reported by {rule}"), MOST_RULE_TEXT)},
                 })).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": model.verdict != super::Verdict::Failed,
-                "commandLine": model.command.join(" "),
+                "commandLine": command_line(&model.command),
             }],
             "columnKind": "unicodeCodePoints",
             "results": results,
@@ -62,18 +72,17 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
         "ruleIndex": rules.iter().position(|one| *one == rule),
         "level": if problem.severity == "error" { "error" } else { "warning" },
         "message": {"text": message},
-        "locations": [],
     });
-    if let Some(file) = &problem.file {
-        let mut place = json!({"artifactLocation": {"uri": uri(&model.directory, file)}});
-        if let Some(line) = problem.line {
-            place["region"] = json!({"startLine": line});
-            if let Some(column) = problem.column {
-                place["region"]["startColumn"] = json!(column);
-            }
-        }
-        result["locations"] = json!([{"physicalLocation": place}]);
+    // Code scanning refuses a result without a place; a problem of no file is one of the package.
+    let file = problem.file.as_deref().unwrap_or(FILE_NAME);
+    let mut region = json!({"startLine": problem.line.unwrap_or(1)});
+    if let Some(column) = problem.column {
+        region["startColumn"] = json!(column);
     }
+    result["locations"] = json!([{"physicalLocation": {
+        "artifactLocation": {"uri": uri(&model.directory, file)},
+        "region": region,
+    }}]);
     result
 }
 

@@ -6,24 +6,28 @@ use std::ops::Range;
 use kiln_krm::secrets::{is_secret, secret_entries};
 use kiln_yaml::{Document, NodeRef, parse_until_error};
 
+use super::changed_files::FileVersion;
+
 /// Both versions of a file with the sizes of secret values in place of the values, and whether there were any.
-pub(super) fn mask_versions(before: &str, after: &str) -> (String, String, bool) {
-    let (old, new) = (parse(before), parse(after));
+pub(super) fn mask_versions(before: &FileVersion, after: &FileVersion) -> (String, String, bool) {
+    let (old, new) = (&before.documents, &after.documents);
     let known: BTreeSet<(String, String)> = old.iter().flat_map(identified_values).collect();
-    let old_text = mask_text(before, &old, |_, _| "");
-    let new_text = mask_text(after, &new, |key, value| {
+    let old_text = mask_text(&before.text, old, |_, _| "");
+    let new_text = mask_text(&after.text, new, |key, value| {
         match known.contains(&(key.to_owned(), value.to_owned())) {
             true => "",
             false => ", changed",
         }
     });
-    let mut documents = old.iter().chain(&new);
+    let mut documents = old.iter().chain(new);
     let has_secrets = documents.any(|document| is_secret(document.root()));
     (old_text, new_text, has_secrets)
 }
 
-fn parse(text: &str) -> Vec<Document> {
-    parse_until_error(text.as_bytes()).0
+/// A document with the sizes of secret values in place of the values.
+pub(super) fn mask_document(text: &str) -> String {
+    let (documents, _) = parse_until_error(text.as_bytes());
+    mask_text(text, &documents, |_, _| "")
 }
 
 /// The values with the keys that identify them: name of the Secret and key.

@@ -1,5 +1,13 @@
 //! Texts that are cut.
 
+/// The beginning of a text, in so many characters.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
 /// Cuts a text at the end of a character.
 pub(super) fn cut(text: &mut String, most: usize) {
     if text.len() > most {

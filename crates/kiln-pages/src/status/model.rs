@@ -283,6 +283,9 @@ pub struct PodRow {
     pub node: Option<VisibleText>,
     /// When it was created, as Kubernetes reports it.
     pub created: Option<VisibleText>,
+    /// Since then.
+    #[serde(default)]
+    pub age_ms: Option<u64>,
     /// Calls of this replica that run in it.
     pub running: u64,
     pub idle_ms: Option<u64>,

@@ -1,6 +1,6 @@
 //! Names and messages come from packages and functions. None of them may become markup or leave its format.
 
-use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, build};
+use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, annotations, build};
 
 use crate::page::{check_structure, parse, selector};
 use crate::sample::{DEPLOYMENT, changed, input, set_image, validate};
@@ -105,4 +105,78 @@ fn long_names_and_many_rows_are_bounded() {
     let markdown = ReportFormat::Markdown.write(&model);
     assert!(markdown.len() < 1 << 20, "{} bytes", markdown.len());
     assert!(markdown.contains("… and 1900 more."));
+}
+
+#[test]
+fn paths_that_look_alike_have_their_own_anchors() {
+    // Written without an end, the numbers of both characters are e33.
+    let paths = ["\u{e3}3.yaml", "\u{e33}.yaml"];
+    let model = build(ReportInput {
+        files: Vec::from(paths.map(|path| changed(path, "a: 1\n", "a: 2\n"))),
+        ..input()
+    });
+    check_structure(&model);
+}
+
+/// 400 KB of text that every format has to escape.
+fn large_text() -> String {
+    "<&|%".repeat(100_000)
+}
+
+fn large_run() -> ReportModel {
+    let text = large_text();
+    let mut failed = validate();
+    failed.function = text.clone();
+    failed.result.stderr = text.clone();
+    let item = &mut failed.result.results[0];
+    item.message = text.clone();
+    item.field.as_mut().unwrap().proposed_value = text.clone();
+    let service = |value: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  a: \"{value}\"\n")
+    };
+    build(ReportInput {
+        steps: vec![failed, set_image()],
+        files: vec![changed("a.yaml", &service(&text), &service("small"))],
+        ..input()
+    })
+}
+
+#[test]
+fn large_values_are_cut_where_people_read() {
+    let model = large_run();
+    assert_eq!(model.steps[0].results[0].message, large_text());
+    assert!(model.review[0].before.len() < 2_000);
+    let html = ReportFormat::Html.write(&model);
+    assert!(html.len() <= 20 << 20, "{} bytes", html.len());
+    let markdown = ReportFormat::Markdown.write(&model);
+    assert!(markdown.len() < 1 << 20, "{} bytes", markdown.len());
+    for line in annotations(&model).lines() {
+        assert!(line.len() < 20_000, "{} bytes", line.len());
+    }
+}
+
+#[test]
+fn a_summary_that_would_be_too_large_ends_with_a_whole_line() {
+    let text = "&".repeat(1_000);
+    let steps = std::iter::repeat_with(|| {
+        let mut step = validate();
+        step.function = text.clone();
+        step.package = text.clone();
+        let item = &mut step.result.results[0];
+        item.message = text.clone();
+        item.file.as_mut().unwrap().path = text.clone();
+        item.field.as_mut().unwrap().proposed_value = text.clone();
+        step
+    });
+    let model = build(ReportInput {
+        steps: steps.take(120).collect(),
+        ..input()
+    });
+    let markdown = ReportFormat::Markdown.write(&model);
+    assert!(markdown.len() < 1 << 20, "{} bytes", markdown.len());
+    let last = markdown.lines().next_back();
+    assert_eq!(
+        last,
+        Some("_This summary is not complete, because it would be too large._")
+    );
 }

@@ -1,11 +1,13 @@
 //! Tests of reports and of the status page: golden files, the structure of pages, hostile names and secrets.
 
+mod declared;
 mod github;
 mod golden;
 mod hostile;
 mod lines;
 mod model;
 mod page;
+mod review;
 mod sample;
 mod schemas;
 mod secrets;

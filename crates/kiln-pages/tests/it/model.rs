@@ -56,9 +56,11 @@ fn reviewers_see_risky_changes() {
 
 #[test]
 fn reviewers_see_resources_that_come_and_go() {
-    let renamed = DEPLOYMENT.replace("name: web\n  namespace", "name: shop\n  namespace");
     let model = build(ReportInput {
-        files: vec![changed("a.yaml", DEPLOYMENT, &renamed)],
+        files: vec![
+            changed("a.yaml", DEPLOYMENT, ""),
+            changed("b.yaml", "", DEPLOYMENT),
+        ],
         ..input()
     });
     let topics: Vec<(&str, &str)> = model
@@ -67,8 +69,8 @@ fn reviewers_see_resources_that_come_and_go() {
         .map(|note| (note.topic.as_str(), note.resource.as_str()))
         .collect();
     let expected = [
-        ("added", "Deployment shop/shop"),
         ("deleted", "Deployment shop/web"),
+        ("added", "Deployment shop/web"),
     ];
     assert_eq!(topics, expected);
 }
@@ -131,7 +133,7 @@ fn headlines() {
     );
     let differs = with(Verdict::Differs, ReportAction::Check, 1);
     assert_eq!(differs, "Differs: rendering would change 1 file");
-    assert_eq!(failed_run().headline(), "Failed: limits:v1");
+    assert_eq!(failed_run().headline(), "Failed: limits:v1 on package shop");
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! A fixed run, so that reports can be compared with golden files.
 
+use std::collections::BTreeMap;
+
+use kiln_krm::kptfile::{Function, Selector};
 use kiln_krm::results::{Field, File, FunctionResult, ResourceRef, ResultItem};
 use kiln_krm::{GroupVersionKind, ResourceId};
 use kiln_pages::report::{
-    ChangedFile, PhaseTime, ReportAction, ReportInput, ReportModel, SecretValues, StepInput,
-    StepKind, StepStatus, TouchedResource, Verdict, build,
+    ChangedFile, ConfigValues, LockFileState, LockInput, PhaseTime, ReportAction, ReportInput,
+    ReportModel, SecretValues, StepInput, StepKind, StepPosition, StepStatus, TouchedResource,
+    Verdict, build,
 };
 
 pub(crate) const DEPLOYMENT: &str = "\
@@ -52,6 +56,12 @@ pub(crate) fn input() -> ReportInput<'static> {
         steps: Vec::new(),
         phases: vec![phase("read", 0, 4_000), phase("write", 18_000, 2_000)],
         files: Vec::new(),
+        lock: Some(LockInput {
+            file: "kiln.lock".to_owned(),
+            text: b"version: 1\n".to_vec(),
+            state: LockFileState::Complete,
+        }),
+        config_values: ConfigValues::Show,
         secrets: SecretValues::default(),
         read: &|_| None,
     }
@@ -77,7 +87,15 @@ pub(crate) fn changed(path: &str, before: &str, after: &str) -> ChangedFile {
 pub(crate) fn set_image() -> StepInput {
     StepInput {
         package: "shop".to_owned(),
+        directory: String::new(),
         function: "set-image:v0.1".to_owned(),
+        declared: Some(Box::new(declared())),
+        config: None,
+        position: Some(StepPosition {
+            number: 1,
+            count: 3,
+        }),
+        is_cached: false,
         kind: StepKind::Mutator,
         identity: Some("native:set-image@v0.1".to_owned()),
         status: StepStatus::Passed,
@@ -98,6 +116,20 @@ pub(crate) fn set_image() -> StepInput {
             file: "app/deployment.yaml".to_owned(),
         }],
         result: FunctionResult::default(),
+    }
+}
+
+/// A function with a configuration that selects Deployments.
+fn declared() -> Function {
+    Function {
+        image: "set-image:v0.1".to_owned(),
+        config_map: BTreeMap::from([("tag".to_owned(), "it's 1.1".to_owned())]),
+        selectors: vec![Selector {
+            kind: "Deployment".to_owned(),
+            labels: BTreeMap::from([("app".to_owned(), "web".to_owned())]),
+            ..Selector::default()
+        }],
+        ..Function::default()
     }
 }
 
@@ -124,6 +156,11 @@ pub(crate) fn validate() -> StepInput {
     };
     StepInput {
         function: "limits:v1".to_owned(),
+        declared: None,
+        position: Some(StepPosition {
+            number: 2,
+            count: 3,
+        }),
         kind: StepKind::Validator,
         identity: None,
         status: StepStatus::Failed,

@@ -108,7 +108,13 @@ fn check_result(result: &Value, rules: &[&str]) {
     let index = result["ruleIndex"].as_u64().expect("an index");
     let rule = rules.get(usize::try_from(index).expect("an index"));
     assert_eq!(rule.copied(), Some(text(&result["ruleId"])));
-    for location in result["locations"].as_array().expect("locations") {
+    let locations = result["locations"].as_array().expect("locations");
+    assert_eq!(
+        locations.len(),
+        1,
+        "code scanning refuses a result without a place"
+    );
+    for location in locations {
         keys(location, &["physicalLocation"], &[]);
         let place = &location["physicalLocation"];
         keys(place, &["artifactLocation"], &["region"]);

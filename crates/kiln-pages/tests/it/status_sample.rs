@@ -219,6 +219,7 @@ pub(crate) fn pod(name: &str, is_own: bool) -> PodRow {
         reason: Some("container function: ImagePullBackOff".into()),
         node: Some("node-1".into()),
         created: Some("2026-01-02T04:03:00Z".into()),
+        age_ms: Some(125_000),
         running: 0,
         idle_ms: Some(60_000),
         expires_in_ms: is_own.then_some(1_740_000),

@@ -2,24 +2,27 @@
 //! failure.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource};
 use kiln_krm::paths;
 use kiln_krm::results::FunctionResult;
 use kiln_pages::report::{
-    self, ChangedFile, PhaseTime, ReportAction, ReportFormat, ReportInput, ReportModel,
-    ReportProblem, SecretValues, StepInput, StepKind, StepStatus, Verdict,
+    self, ChangedFile, ConfigValues, LockInput, PhaseTime, ReportAction, ReportFormat, ReportInput,
+    ReportModel, ReportProblem, SecretValues, StepInput, StepKind, StepPosition, StepStatus,
+    Verdict,
 };
 use kiln_render::{CallRecord, Event, Log, TouchedResources};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, bail_usage};
 use crate::interrupt::interruptible;
 use crate::log_format::LogFormat;
+use crate::package::absolute;
 use crate::ui::Ui;
 
 #[derive(Args, Debug, Default)]
@@ -39,8 +42,18 @@ impl ReportFlags {
         !self.report.is_empty() || self.report_data.is_some()
     }
 
-    /// The reports to write. Formats are checked before anything runs.
-    pub(crate) fn targets(&self, ui: &Ui) -> Result<ReportTargets> {
+    /// Refuses a report on standard output, where the command writes something else.
+    pub(crate) fn check_stdout(&self) -> Result<()> {
+        if self.report.iter().any(|name| name == "-") {
+            bail_usage!(
+                "`--report -` prints to standard output, where this command prints its result; name a file"
+            );
+        }
+        Ok(())
+    }
+
+    /// The reports to write. Formats and places are checked before anything runs. `root` is the package.
+    pub(crate) fn targets(&self, ui: &Ui, root: Option<&Path>) -> Result<ReportTargets> {
         let mut targets = Vec::new();
         for name in &self.report {
             let format = match name.as_str() {
@@ -60,6 +73,9 @@ impl ReportFlags {
             name: name.clone(),
             format: ReportFormat::Data,
         }));
+        for target in &targets {
+            check_place(&target.name, root)?;
+        }
         Ok(ReportTargets {
             targets,
             annotates: ui.log_format() == LogFormat::Github,
@@ -102,6 +118,8 @@ pub(crate) struct ReportedRun<'a> {
     /// The absolute path of the package.
     pub(crate) root: &'a str,
     pub(crate) files: Option<&'a dyn FileSource>,
+    pub(crate) lock: Option<LockInput>,
+    pub(crate) config_values: ConfigValues,
 }
 
 /// Passes events to a log and keeps what reports need.
@@ -176,7 +194,7 @@ impl<'a> RunRecorder<'a> {
     }
 
     /// Writes the reports of a command that ended with `done`. An error of the command matters more than one of a report.
-    pub(crate) fn finish(self, ui: &Ui, run: &ReportedRun<'_>, done: Result<()>) -> Result<()> {
+    pub(crate) fn finish(self, ui: &Ui, run: ReportedRun<'_>, done: Result<()>) -> Result<()> {
         let reports = self.reports;
         if reports.is_empty() {
             return done;
@@ -200,13 +218,15 @@ impl<'a> RunRecorder<'a> {
         }
     }
 
-    fn into_model(self, run: &ReportedRun<'_>, error: Option<&CommandError>) -> ReportModel {
+    fn into_model(self, run: ReportedRun<'_>, error: Option<&CommandError>) -> ReportModel {
         let duration = self.began.elapsed();
         let calls = self.calls.into_inner();
         let files = self.files.into_inner();
         let mut secrets = self.secrets.into_inner();
+        // Both versions of what changed are in the report.
+        let changed: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         if let Some(files) = run.files {
-            add_secrets(files, &mut secrets);
+            add_secrets(files, &changed, &mut secrets);
         }
         let has_failed_step = calls.iter().any(|call| call.status == StepStatus::Failed);
         let verdict = match (error, run.action) {
@@ -244,6 +264,8 @@ impl<'a> RunRecorder<'a> {
             steps,
             phases,
             files,
+            lock: run.lock,
+            config_values: run.config_values,
             secrets,
             read: &|path| run.files.and_then(|files| files.read(path).ok()),
         })
@@ -316,18 +338,64 @@ impl ReportTarget {
             return ui.write_data(text.as_bytes());
         }
         let path = Path::new(&self.name);
-        let temporary = path.with_file_name(format!(
-            ".{}.{}",
-            path.file_name().unwrap_or_default().to_string_lossy(),
-            std::process::id()
-        ));
-        let written =
-            std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written.with_context(|| format!("cannot write the report {}", path.display()))
+        write_whole(path, text.as_bytes()).with_context(|| not_written(&self.name))
     }
+}
+
+/// Writes a file whole or not at all. A device or a pipe is written to, and what a link leads to is replaced, not the link.
+fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(&path, text);
+    }
+    let temporary = path.with_file_name(format!(".kiln-report-{}", std::process::id()));
+    let written =
+        std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn not_written(name: &str) -> String {
+    format!("cannot write the report {name}")
+}
+
+/// Refuses a place where the report cannot be written, or where the next command would read it as a resource.
+fn check_place(name: &str, root: Option<&Path>) -> Result<()> {
+    if name == "-" {
+        return Ok(());
+    }
+    let path = absolute(name)?;
+    let directory = path.parent().unwrap_or(&path);
+    if !directory.is_dir() {
+        let error = format!(
+            "{}: there is no directory {}",
+            not_written(name),
+            directory.display()
+        );
+        return Err(CommandError::with_hint(anyhow!(error), "make the directory first").into());
+    }
+    if path.is_dir() {
+        let error = format!("{}: it is a directory", not_written(name));
+        return Err(CommandError::with_hint(anyhow!(error), "name a file in it").into());
+    }
+    let Some(root) = root else {
+        return Ok(());
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_inside = real(directory).starts_with(real(root));
+    // What a user excludes is not a resource.
+    if is_inside && has_resources(name) && !root.join(".krmignore").exists() {
+        let error = format!(
+            "{}: it would be a resource of the package",
+            not_written(name)
+        );
+        return Err(
+            CommandError::with_hint(anyhow!(error), "name a file outside of the package").into(),
+        );
+    }
+    Ok(())
 }
 
 fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
@@ -337,10 +405,12 @@ fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
         started,
         resources_in,
         resources_out,
-        // Reports show results, which are the same.
-        is_cached: _,
+        is_cached,
+        step,
         touched,
         secrets: _,
+        declared,
+        config,
     } = *call.record;
     let mut result = *call.result;
     let files = result
@@ -358,7 +428,15 @@ fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
     };
     StepInput {
         package: package.unwrap_or_default(),
+        directory: call.directory,
         function: call.function,
+        declared,
+        config,
+        position: step.map(|step| StepPosition {
+            number: step.number,
+            count: step.count,
+        }),
+        is_cached,
         kind: match kind {
             FunctionKind::Mutator => StepKind::Mutator,
             FunctionKind::Validator => StepKind::Validator,
@@ -424,15 +502,17 @@ fn in_package(file: &str, directory: &str) -> String {
     inside.unwrap_or(file).to_owned()
 }
 
-/// Collects the values of Secrets from all files that may contain resources, also from those that no function saw.
-fn add_secrets(files: &dyn FileSource, secrets: &mut SecretValues) {
+/// Collects the values of Secrets from all other files that may contain resources, also from those that no function saw.
+fn add_secrets(files: &dyn FileSource, changed: &HashSet<&str>, secrets: &mut SecretValues) {
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
         for entry in files.list(&directory).unwrap_or_default() {
             let path = paths::join(&[&directory, &entry.name]);
             match entry.kind {
                 EntryKind::Directory if entry.name != ".git" => pending.push(path),
-                EntryKind::File | EntryKind::SymlinkToFile if has_resources(&entry.name) => {
+                EntryKind::File | EntryKind::SymlinkToFile
+                    if has_resources(&entry.name) && !changed.contains(path.as_str()) =>
+                {
                     secrets.add_file(&files.read(&path).unwrap_or_default());
                 }
                 _ => {}

@@ -183,6 +183,7 @@ impl NotedEvent {
                         true => FunctionKind::Validator,
                         false => FunctionKind::Mutator,
                     },
+                    step: None,
                     started: Instant::now(),
                     resources_in,
                     resources_out,
@@ -190,6 +191,8 @@ impl NotedEvent {
                     touched: Vec::new(),
                     // Renders with a report run each time.
                     secrets: Vec::new(),
+                    declared: None,
+                    config: None,
                 }),
             },
             NotedEvent::Warning(text) => Event::Warning(text),

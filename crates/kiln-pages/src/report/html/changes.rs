@@ -1,13 +1,14 @@
 //! The section of changed files, each with its diff.
 
+use kiln_krm::kptfile::FILE_NAME;
 use maud::{Markup, html};
 
 use super::file_anchor;
 use crate::parts;
 use crate::report::model::{FileReport, ReportChange, ReportModel};
 
-/// Diffs of so many files are open at first; the rest is a click away.
-const OPEN_FILES: usize = 20;
+/// Diffs with so many lines are open at first; the rest is a click away.
+const OPEN_LINES: usize = 200;
 
 /// Nothing if no file changed.
 pub(super) fn section(model: &ReportModel) -> Markup {
@@ -17,11 +18,30 @@ pub(super) fn section(model: &ReportModel) -> Markup {
     let lines = model.lines();
     let title = format!("Changes (+{} −{})", lines.added, lines.removed);
     let content = html! {
-        @for (index, file) in model.files.iter().enumerate() {
-            (file_details(file, index < OPEN_FILES))
+        @for (file, is_open) in with_open(&in_order(model)) {
+            (file_details(file, is_open))
         }
     };
     parts::section("changes", &title, true, content)
+}
+
+/// The Kptfiles come last: most of their changes are the status of the render.
+fn in_order(model: &ReportModel) -> Vec<&FileReport> {
+    let is_kptfile = |file: &FileReport| file.path.rsplit('/').next() == Some(FILE_NAME);
+    let (kptfiles, mut files): (Vec<&FileReport>, Vec<&FileReport>) =
+        model.files.iter().partition(|file| is_kptfile(file));
+    files.extend(kptfiles);
+    files
+}
+
+/// The files, and which are open at first: the first ones, and always one.
+fn with_open<'a>(files: &[&'a FileReport]) -> Vec<(&'a FileReport, bool)> {
+    let mut lines = 0;
+    let open = files.iter().enumerate().map(|(index, file)| {
+        lines += file.lines.added + file.lines.removed;
+        (*file, index == 0 || lines <= OPEN_LINES)
+    });
+    open.collect()
 }
 
 fn file_details(file: &FileReport, is_open: bool) -> Markup {

@@ -42,8 +42,8 @@ fn whole_page(model: &ReportModel) -> String {
                 (nav(model))
                 main {
                     (sections::problems(model))
-                    (changes::section(model))
                     (sections::review(model))
+                    (changes::section(model))
                     (pipeline::section(model))
                     (pipeline::time_section(model))
                     (sections::resources(model))
@@ -64,11 +64,14 @@ fn header(model: &ReportModel) -> Markup {
         header class=(verdict_class(model.verdict)) {
             h1 { (model.headline()) }
             p {
-                "Package " strong { (model.package) } ", " code { (model.directory) } ", "
+                "Package " strong { (model.package) }
+                @if model.directory != model.package { " in " code { (model.directory) } }
+                ", "
                 time datetime=(model.started) { (model.started) }
             }
             dl.tiles {
                 (tile("functions", &model.steps.len().to_string()))
+                (tile("cached", &model.cached().to_string()))
                 (tile("packages", &model.packages().len().to_string()))
                 (tile("resources changed", &resources.to_string()))
                 (tile("files changed", &model.files.len().to_string()))
@@ -87,8 +90,8 @@ fn header(model: &ReportModel) -> Markup {
 fn nav(model: &ReportModel) -> Markup {
     let sections = [
         ("problems", "Problems", model.problems.len()),
-        ("changes", "Changes", model.files.len()),
         ("review", "Review", model.review.len()),
+        ("changes", "Changes", model.files.len()),
         ("pipeline", "Pipeline", model.steps.len()),
         ("time", "Time", model.steps.len() + model.phases.len()),
         ("resources", "Resources", model.resources.len()),
@@ -121,7 +124,8 @@ fn file_anchor(path: &str) -> String {
     for character in path.chars() {
         match is_plain(character) {
             true => anchor.push(character),
-            false => anchor.push_str(&format!("~{:x}", u32::from(character))),
+            // The second mark ends the number, so that two paths have two anchors.
+            false => anchor.push_str(&format!("~{:x}~", u32::from(character))),
         }
     }
     anchor

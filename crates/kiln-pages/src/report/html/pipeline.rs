@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::chart::{TimeBar, waterfall};
-use crate::parts::{self, duration_text};
+use crate::chart::{TimeBar, time_bar, waterfall};
+use crate::parts::{self, badge, duration_text};
 use crate::report::model::{ReportModel, StepKind, StepReport, StepStatus};
 
 /// Nothing if no function ran.
@@ -11,48 +11,115 @@ pub(super) fn section(model: &ReportModel) -> Markup {
     if model.steps.is_empty() {
         return html! {};
     }
+    let packages = model.packages();
     let content = html! {
-        div.scroll {
-            table {
-                thead {
-                    tr {
-                        th scope="col" { "Step" }
-                        th scope="col" { "Status" }
-                        th scope="col" { "Package" }
-                        th scope="col" { "Function" }
-                        th scope="col" { "Role" }
-                        th.number scope="col" { "Resources" }
-                        th.number scope="col" { "Changed" }
-                        th.number scope="col" { "Time" }
-                    }
-                }
-                tbody {
-                    @for (index, step) in model.steps.iter().enumerate() {
-                        (step_row(step, index))
-                    }
-                }
+        @for package in &packages {
+            @if !package.is_empty() {
+                h3.package { (package) }
             }
+            (package_steps(model, package))
         }
     };
     parts::section("pipeline", "Pipeline", true, content)
 }
 
-fn step_row(step: &StepReport, index: usize) -> Markup {
+/// The steps of one package, in order.
+fn package_steps(model: &ReportModel, package: &str) -> Markup {
+    let steps = model.steps.iter().enumerate();
+    let steps = steps.filter(|(_, step)| step.package == package);
+    let last = steps.clone().last().map(|(_, step)| step);
+    let skipped = last.map_or(0, skipped_after);
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="Steps" {
+            table.steps {
+                thead {
+                    tr {
+                        th scope="col" { "Step" }
+                        th scope="col" { "Status" }
+                        th.wide scope="col" { "Function" }
+                        th.number scope="col" { "Resources" }
+                        th.number scope="col" { "Changed" }
+                        th.number scope="col" { "Time" }
+                        th.when scope="col" { "When" }
+                    }
+                }
+                tbody {
+                    @for (index, step) in steps {
+                        (step_row(step, index, model.duration_us))
+                    }
+                }
+            }
+        }
+        @if skipped > 0 {
+            p.note { (skipped) " more step(s) of this pipeline did not run." }
+        }
+    }
+}
+
+/// How many steps of the pipeline come after a step that failed.
+fn skipped_after(step: &StepReport) -> usize {
+    let left = step
+        .position
+        .map_or(0, |position| position.count.saturating_sub(position.number));
+    match step.status {
+        StepStatus::Failed => left,
+        StepStatus::Passed => 0,
+    }
+}
+
+fn step_row(step: &StepReport, index: usize, total_us: u64) -> Markup {
     html! {
         tr id=(step_anchor(index)) class=(status_word(step.status)) {
             th scope="row" { (index + 1) }
-            td { (status_word(step.status)) }
-            td { (step.package) }
-            td {
+            td { (badge(status_word(step.status))) }
+            td.wide {
                 code { (step.function) }
-                @if let Some(identity) = &step.identity {
-                    br; small { (identity) }
+                @if !step.name.is_empty() { " “" (step.name) "”" }
+                br;
+                small {
+                    (kind_word(step.kind))
+                    @if step.is_cached { ", answer kept from an earlier run" }
+                    @if let Some(identity) = &step.identity { ", " (identity) }
                 }
+                (declaration(step))
             }
-            td { (kind_word(step.kind)) }
             td.number { (step.resources_in) " → " (step.resources_out) }
             td.number { (step.touched.len()) }
             td.number { (duration_text(step.duration_us)) }
+            td.when { (time_bar(status_word(step.status), step.start_us, step.duration_us, total_us)) }
+        }
+    }
+}
+
+/// Configuration, selectors and the command that runs the step alone; nothing if there are none.
+fn declaration(step: &StepReport) -> Markup {
+    let has_config = !step.config.is_empty() || !step.config_path.is_empty();
+    let selects = !step.selectors.is_empty() || !step.exclude.is_empty();
+    if !has_config && !selects && step.command.is_empty() {
+        return html! {};
+    }
+    html! {
+        details.declaration {
+            summary { "Declaration" }
+            dl.facts {
+                @if has_config {
+                    dt { "Configuration" }
+                    dd {
+                        @if !step.config_path.is_empty() { code { (step.config_path) } }
+                        @if !step.config.is_empty() { pre tabindex="0" { (step.config) } }
+                    }
+                }
+                @for (name, selectors) in [("Selects", &step.selectors), ("Excludes", &step.exclude)] {
+                    @if !selectors.is_empty() {
+                        dt { (name) }
+                        dd { @for selector in selectors { code { (selector) } br; } }
+                    }
+                }
+                @if !step.command.is_empty() {
+                    dt { "Run this step alone" }
+                    dd { pre.command tabindex="0" { (step.command) } }
+                }
+            }
         }
     }
 }
@@ -81,7 +148,7 @@ pub(super) fn time_section(model: &ReportModel) -> Markup {
     bars.sort_by_key(|bar| bar.start_us);
     let content = html! {
         (waterfall(&bars, model.duration_us, "When each part ran"))
-        div.scroll {
+        div.scroll tabindex="0" role="group" aria-label="Times" {
             table {
                 thead {
                     tr {

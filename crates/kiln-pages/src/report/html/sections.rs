@@ -7,8 +7,11 @@ use maud::{Markup, html};
 use super::changes::change_word;
 use super::file_anchor;
 use super::pipeline::step_anchor;
-use crate::parts::section;
-use crate::report::model::{ReportModel, ReportProblem, ResultReport, ReviewNote};
+use crate::parts::{badge, section};
+use crate::report::command_words::command_line;
+use crate::report::model::{
+    LockFileState, ReportAction, ReportModel, ReportProblem, ResultReport, ReviewNote,
+};
 
 /// Nothing if there are none.
 pub(super) fn problems(model: &ReportModel) -> Markup {
@@ -28,13 +31,13 @@ pub(super) fn problems(model: &ReportModel) -> Markup {
 
 fn problem_text(problem: &ReportProblem, files: &BTreeSet<&str>) -> Markup {
     html! {
-        strong { (problem.severity) } " "
+        (badge(&problem.severity)) " "
         @if let Some(file) = &problem.file {
             (place(file, problem.line, files)) " "
         }
         span.message { (problem.message) }
         @if let Some(step) = problem.step {
-            " " a href={ "#" (step_anchor(step)) } { "step " (step + 1) }
+            " " a.step href={ "#" (step_anchor(step)) } { "step " (step + 1) }
         }
         @if let Some(hint) = &problem.hint {
             br; small { "Hint: " (hint) }
@@ -68,7 +71,7 @@ pub(super) fn review(model: &ReportModel) -> Markup {
     }
     let files = changed_files(model);
     let content = html! {
-        div.scroll {
+        div.scroll tabindex="0" role="group" aria-label="Changes to review" {
             table {
                 thead {
                     tr {
@@ -95,8 +98,8 @@ fn review_row(note: &ReviewNote, files: &BTreeSet<&str>) -> Markup {
             th scope="row" { (note.topic) }
             td { (note.resource) }
             td { code { (note.field) } }
-            td { code { (note.before) } }
-            td { code { (note.after) } }
+            td { code.removed { (note.before) } }
+            td { code.added { (note.after) } }
             td { (place(&note.file, None, files)) }
         }
     }
@@ -109,7 +112,7 @@ pub(super) fn resources(model: &ReportModel) -> Markup {
     }
     let files = changed_files(model);
     let content = html! {
-        div.scroll {
+        div.scroll tabindex="0" role="group" aria-label="Resources" {
             table {
                 thead {
                     tr {
@@ -178,7 +181,7 @@ pub(super) fn messages(model: &ReportModel) -> Markup {
 
 fn result_text(item: &ResultReport, files: &BTreeSet<&str>) -> Markup {
     html! {
-        strong { (item.severity) } " "
+        (badge(&item.severity)) " "
         @if !item.file.is_empty() { (place(&item.file, item.line, files)) " " }
         span.message { (item.message) }
         @if !item.resource.is_empty() { " (" (item.resource) ")" }
@@ -191,22 +194,25 @@ fn result_text(item: &ResultReport, files: &BTreeSet<&str>) -> Markup {
 
 /// How to do this again.
 pub(super) fn environment(model: &ReportModel) -> Markup {
-    let command: Vec<String> = model.command.iter().map(|word| quoted(word)).collect();
+    let lock = match &model.lock {
+        None => html! { "none: a tag may stand for another version next time" },
+        Some(lock) => html! {
+            code { (lock.file) } ", "
+            (match lock.state {
+                LockFileState::Complete => "which had all functions",
+                LockFileState::Updated => "which this run updated",
+            })
+            ", sha256 " code { (lock.sha256) }
+        },
+    };
     let content = html! {
-        dl {
-            dt { "Command" } dd { code { (command.join(" ")) } }
-            dt { "Program" } dd { (model.tool) ", " (model.platform) }
-            dt { "Model" } dd { "version " (model.version) ", in the element with the id " code { "data" } }
+        dl.facts {
+            dt { "Command" } dd { pre.command tabindex="0" { (command_line(&model.command)) } }
+            dt { "Program" } dd { (model.tool) }
+            dt { "Platform" } dd { (model.platform) }
+            @if model.action != ReportAction::Eval { dt { "Lock file" } dd { (lock) } }
+            dt { "Data" } dd { "version " (model.version) ", in the element with the id " code { "data" } }
         }
     };
-    section("environment", "Environment", false, content)
-}
-
-/// An argument as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+~".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+    section("environment", "Environment", true, content)
 }

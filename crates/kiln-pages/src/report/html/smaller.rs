@@ -90,9 +90,13 @@ fn reduced(model: &ReportModel, kept: Kept) -> ReportModel {
 
 fn reduce_step(step: &mut StepReport, kept: Kept) {
     cut(&mut step.stderr, kept.stderr);
+    cut(&mut step.config, kept.stderr);
     step.results.truncate(kept.results);
     for result in &mut step.results {
-        cut(&mut result.message, kept.stderr.max(1 << 10));
+        let values = [&mut result.current_value, &mut result.proposed_value];
+        for text in values.into_iter().chain([&mut result.message]) {
+            cut(text, kept.stderr.max(1 << 10));
+        }
     }
     step.touched.retain(|resource| *resource < kept.rows);
 }

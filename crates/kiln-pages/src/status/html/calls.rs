@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::model::{CallStatus, FailureStatus, RunningStatus, StatusModel};
+use super::super::model::{CallStatus, FailureStatus, PodsStatus, RunningStatus, StatusModel};
 use super::functions::{cause_text, link};
 use super::overview::time_cell;
 use super::{TableColumn, table};
@@ -36,9 +36,12 @@ pub(super) fn running(model: &StatusModel, rows: usize) -> Markup {
         @for call in model.running.iter().take(rows) {
             tr {
                 th scope="row" { (call_link(call.id, call.request_id.as_str())) }
-                td { code { (call.image) } }
+                td.wide { code { (call.image) } }
                 td { (call.evaluator.as_deref().unwrap_or("–")) }
-                td { (state_text(call)) }
+                td {
+                    (state_text(call))
+                    @if let Some(reason) = pod_reason(model, call) { br; small { (reason) } }
+                }
                 td.number { (duration_text(call.age_us)) }
                 td.number { (bytes_text(call.request_bytes)) }
             }
@@ -54,6 +57,21 @@ fn state_text(call: &RunningStatus) -> String {
         (Some(lane), false) => format!("waits for a slot of {lane} for {time}"),
         (Some(lane), true) => format!("runs in {lane} for {time}"),
     }
+}
+
+/// Why a call may wait for a pod: what its pods wait for.
+fn pod_reason(model: &StatusModel, call: &RunningStatus) -> Option<String> {
+    let PodsStatus::Known(known) = &model.pods else {
+        return None;
+    };
+    let mut pools = known.pools.iter();
+    let pool = pools.find(|pool| pool.image == call.image && pool.waiting > 0)?;
+    let mut pods = known.pods.iter().filter(|pod| pod.image == call.image);
+    let waiting = format!("{} call(s) wait for a pod", pool.waiting);
+    Some(match pods.find_map(|pod| pod.reason.as_ref()) {
+        Some(reason) => format!("{waiting}: {reason}"),
+        None => waiting,
+    })
 }
 
 pub(super) fn table_of<'a>(

@@ -2,9 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::model::{
-    FunctionStatus, LaneStatus, LimitStatus, PodsStatus, StatusModel, WindowStatus,
-};
+use super::super::model::{FunctionStatus, LaneStatus, PodsStatus, StatusModel, WindowStatus};
 use super::{TableColumn, calls, functions, more, pods, table};
 use crate::parts::{bytes_text, duration_text, section, tile};
 
@@ -22,7 +20,7 @@ pub(super) fn content(model: &StatusModel) -> Markup {
         @if model.pods != PodsStatus::Disabled {
             (section("pods", "Pods", true, pods::table_of(model, ROWS)))
         }
-        (section("limits", "Limits", false, limits(&model.limits)))
+        (section("limits", "Limits", true, limits(model)))
     }
 }
 
@@ -40,6 +38,11 @@ fn tiles(model: &StatusModel) -> Markup {
             (tile("running", &sum(|lane| lane.running).to_string()))
             (tile("waiting", &sum(|lane| lane.waiting).to_string()))
             (tile("calls per second", &rate))
+            @if let Some(window) = model.windows.get(1) {
+                (tile("failed, 5 min", &window.failures.to_string()))
+                (tile("p50, 5 min", &time_cell(window.p50_us)))
+                (tile("p99, 5 min", &time_cell(window.p99_us)))
+            }
             (tile("evaluators", &model.evaluators.join(", ")))
         }
     }
@@ -157,7 +160,12 @@ fn busiest(model: &StatusModel) -> Markup {
     section("functions", "Functions", true, content)
 }
 
-fn limits(limits: &[LimitStatus]) -> Markup {
+fn limits(model: &StatusModel) -> Markup {
+    let of_limits = |known: &FunctionStatus| -> u64 {
+        let counts = known.failed.iter().filter(|count| count.class == "limit");
+        counts.map(|count| count.calls).sum()
+    };
+    let refused: u64 = model.functions.iter().map(of_limits).sum();
     let columns = [
         TableColumn::Text("Limit"),
         TableColumn::Number("Used"),
@@ -170,7 +178,7 @@ fn limits(limits: &[LimitStatus]) -> Markup {
         None => "–".to_owned(),
     };
     let rows = html! {
-        @for limit in limits {
+        @for limit in &model.limits {
             tr {
                 th scope="row" { (limit.name) }
                 td.number { (text(limit.used, limit.is_bytes)) }
@@ -179,5 +187,8 @@ fn limits(limits: &[LimitStatus]) -> Markup {
             }
         }
     };
-    table(&columns, rows)
+    html! {
+        (table(&columns, rows))
+        p { "Calls of these functions that failed at a limit since the start: " (refused) "." }
+    }
 }

@@ -41,6 +41,7 @@ pub(super) fn table_of(model: &StatusModel, rows: usize) -> Markup {
         TableColumn::Text("State"),
         TableColumn::Text("Function"),
         TableColumn::Text("Node"),
+        TableColumn::Number("Age"),
         TableColumn::Number("Calls"),
         TableColumn::Number("Idle"),
         TableColumn::Number("Goes in"),
@@ -53,6 +54,7 @@ pub(super) fn table_of(model: &StatusModel, rows: usize) -> Markup {
                 td { (state_text(pod)) }
                 td { (link(model, &pod.image)) }
                 td { (optional(pod.node.as_ref())) }
+                td.number { (age_cell(pod.age_ms)) }
                 td.number { (pod.running) }
                 td.number { (age_cell(pod.idle_ms)) }
                 td.number { (age_cell(pod.expires_in_ms)) }
@@ -155,6 +157,7 @@ pub(super) fn one(model: &StatusModel, name: &str) -> Option<Markup> {
         ("State", state_text(pod)),
         ("Node", optional(pod.node.as_ref())),
         ("Created", optional(pod.created.as_ref())),
+        ("Age", age_cell(pod.age_ms)),
         ("Calls", pod.running.to_string()),
         ("Idle", age_cell(pod.idle_ms)),
         ("Is deleted without calls in", age_cell(pod.expires_in_ms)),

@@ -14,7 +14,7 @@ use kiln_krm::record::UnknownKeys;
 use kiln_krm::results::FunctionResultList;
 use kiln_oci::PullPolicy;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
-use kiln_pages::report::ReportAction;
+use kiln_pages::report::{ConfigValues, ReportAction};
 use kiln_render::{
     Emptied, ExternalFunctions, Failure, FunctionOptions, Jobs, Lost, Pins, RenderError,
     RenderOptions, RenderReport, Rendered, render,
@@ -289,7 +289,10 @@ fn render_once(
     destination: &Destination,
     written: &mut Vec<FileChange>,
 ) -> Result<()> {
-    let reports = args.reports.targets(ui)?;
+    if args.dry_run || matches!(destination, Destination::Stdout | Destination::Unwrap) {
+        args.reports.check_stdout()?;
+    }
+    let reports = args.reports.targets(ui, Some(root))?;
     let results = results_in_package(ui, &args.results_dir, root)?;
     let files = open(ui, root)?.without(results);
     let text = |path: &Path| {
@@ -395,8 +398,10 @@ fn render_once(
         directory: named,
         root: &root_text,
         files: Some(&files),
+        lock: lock.as_ref().map(LockUse::reported),
+        config_values: ConfigValues::Show,
     };
-    recorder.finish(ui, &run, done)
+    recorder.finish(ui, run, done)
 }
 
 /// What the end of a render needs besides its result.

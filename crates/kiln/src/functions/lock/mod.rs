@@ -11,6 +11,7 @@ use clap::Args;
 use kiln_evaluators::by_digest;
 use kiln_krm::package::{FileAction, FileChange, FileSource};
 use kiln_lock::{FunctionLock, LOCK_FILE, LockKey};
+use kiln_pages::report::{LockFileState, LockInput};
 use kiln_render::{PinnedImage, Pins};
 use kiln_runtime::FunctionPin;
 
@@ -152,6 +153,18 @@ impl LockUse {
         let digest = entry.and_then(|entry| entry.digest.as_deref());
         let exact = digest.and_then(|digest| by_digest(resolved, digest));
         exact.unwrap_or_else(|| resolved.to_owned())
+    }
+
+    /// What a report says about the file.
+    pub(crate) fn reported(&self) -> LockInput {
+        LockInput {
+            file: LOCK_FILE.to_owned(),
+            text: self.lock.to_text().into_bytes(),
+            state: match self.is_changed {
+                true => LockFileState::Updated,
+                false => LockFileState::Complete,
+            },
+        }
     }
 
     /// The change of the file, if it has to be written.

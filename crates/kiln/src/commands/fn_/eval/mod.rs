@@ -21,7 +21,7 @@ use kiln_krm::read::read_loose_file;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, available_threads};
-use kiln_pages::report::ReportAction;
+use kiln_pages::report::{ConfigValues, ReportAction};
 use kiln_render::{
     Evaluation, FunctionOptions, Inventory, Lost, RenderCompat, TouchedResources, evaluate,
 };
@@ -52,7 +52,6 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         .evaluators
         .check(ui, args.container_flags(), WasmPrograms::ByName)?;
     let saves_as = args.check_saving()?;
-    let reports = args.reports.targets(ui)?;
     make_results_directory(&args.results_dir)?;
     let destination = Destination::parse(ui, &args.output)?;
     let named = args.check_dirs()?;
@@ -63,6 +62,11 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         "-" => None,
         named => Some(InputPackage::resolve(ui, named)?),
     };
+    if source.is_none() || matches!(destination, Destination::Stdout | Destination::Unwrap) {
+        args.reports.check_stdout()?;
+    }
+    let package = source.as_ref().map(|source| source.path.as_path());
+    let reports = args.reports.targets(ui, package)?;
     if let (Some(_), Some(config), Some(source)) = (saves_as, &config_path, &source) {
         check_is_inside(config, &source.path)?;
     }
@@ -76,6 +80,10 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     });
     let saved = saved.transpose()?;
 
+    let config_values = match config_path {
+        Some(_) => ConfigValues::Show,
+        None => ConfigValues::Hide,
+    };
     let call = EvalCall {
         args,
         setup: &setup,
@@ -123,8 +131,10 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         directory: named,
         root: root.as_deref().unwrap_or_default(),
         files: files.as_ref().map(|files| files as &dyn FileSource),
+        lock: None,
+        config_values,
     };
-    recorder.finish(ui, &run, done)
+    recorder.finish(ui, run, done)
 }
 
 /// A function and what it runs on.

@@ -1,0 +1,228 @@
+//! The files that a run changed: their diffs, what a reviewer should look at, and what happened to each resource.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::thread;
+
+use kiln_krm::secrets::SecretMask;
+use kiln_yaml::{Document, NodeRef, parse_until_error};
+use similar::{ChangeTag, TextDiff};
+
+use super::build::MOST_VALUE_BYTES;
+use super::model::{FileReport, LineCounts, ReportChange, ReportModel, ReviewNote};
+use super::review::review_notes;
+use super::secrets::mask_versions;
+use super::text::cut;
+
+/// All diffs together; the page has to open in a browser.
+const MOST_DIFF_BYTES: usize = 12 << 20;
+
+/// More notes than anybody reads; the diffs have the rest.
+const MOST_NOTES: usize = 200;
+
+/// Fewer files are not worth a thread.
+const LEAST_SHARE: usize = 50;
+
+/// A file before and after the run.
+pub struct ChangedFile {
+    /// Relative to the package.
+    pub path: String,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+/// One version of a file.
+pub(super) struct FileVersion {
+    pub(super) text: String,
+    pub(super) documents: Vec<Document>,
+}
+
+impl FileVersion {
+    fn of(bytes: Option<&[u8]>) -> FileVersion {
+        let bytes = bytes.unwrap_or_default();
+        FileVersion {
+            text: String::from_utf8_lossy(bytes).into_owned(),
+            documents: parse_until_error(bytes).0,
+        }
+    }
+}
+
+/// What is found in one file.
+struct FileFindings {
+    report: FileReport,
+    notes: Vec<ReviewNote>,
+    changes: Vec<ResourceChange>,
+    has_secrets: bool,
+}
+
+fn find(file: &ChangedFile, secrets: &SecretMask) -> FileFindings {
+    let before = FileVersion::of(file.before.as_deref());
+    let after = FileVersion::of(file.after.as_deref());
+    let notes = review_notes(&file.path, &before, &after);
+    let changes = resource_changes(&before, &after);
+    let (before, after, has_secrets) = mask_versions(&before, &after);
+    let (diff, lines) = unified(&before, &after);
+    FileFindings {
+        report: FileReport {
+            path: file.path.clone(),
+            change: change_of(file),
+            lines,
+            diff: secrets.mask(&diff),
+        },
+        notes,
+        changes,
+        has_secrets,
+    }
+}
+
+/// Looks at files on several threads, with the result of one.
+fn find_all(files: &[ChangedFile], secrets: &SecretMask) -> Vec<FileFindings> {
+    let find_each = |files: &[ChangedFile]| -> Vec<FileFindings> {
+        files.iter().map(|file| find(file, secrets)).collect()
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let share = files.len().div_ceil(threads).max(LEAST_SHARE);
+    thread::scope(|scope| {
+        let started: Vec<_> = files
+            .chunks(share)
+            .map(|files| {
+                let work = move || find_each(files);
+                (files, thread::Builder::new().spawn_scoped(scope, work))
+            })
+            .collect();
+        let found = started
+            .into_iter()
+            .flat_map(|(files, thread)| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => find_each(files),
+            });
+        found.collect()
+    })
+}
+
+/// Adds the files, and returns what happened to the resources in them.
+pub(super) fn add_files(
+    model: &mut ReportModel,
+    files: &[ChangedFile],
+    secrets: &SecretMask,
+) -> ResourceChanges {
+    let mut changes = ResourceChanges::default();
+    let mut budget = MOST_DIFF_BYTES;
+    let (mut masked, mut left_out) = (0, 0);
+    for found in find_all(files, secrets) {
+        let mut report = found.report;
+        model.review.extend(found.notes);
+        changes.add(&report.path, found.changes);
+        masked += usize::from(found.has_secrets);
+        if report.diff.len() > budget {
+            report.diff.clear();
+            left_out += 1;
+        }
+        budget -= report.diff.len();
+        model.files.push(report);
+    }
+    let unlisted = model.review.len().saturating_sub(MOST_NOTES);
+    model.review.truncate(MOST_NOTES);
+    for note in &mut model.review {
+        for value in [&mut note.before, &mut note.after] {
+            secrets.mask_in_place(value);
+            cut(value, MOST_VALUE_BYTES);
+        }
+    }
+    if masked > 0 {
+        let note = format!("{masked} file(s) contain Secrets; their values are not shown.");
+        model.notes.push(note);
+    }
+    if left_out > 0 {
+        model.notes.push(format!(
+            "The diffs of {left_out} file(s) are left out, because the report would be too large. \
+             `kiln fn render --dry-run` prints all of them."
+        ));
+    }
+    if unlisted > 0 {
+        model.notes.push(format!(
+            "{unlisted} more change(s) to review are not listed; the diffs have them."
+        ));
+    }
+    changes
+}
+
+fn change_of(file: &ChangedFile) -> ReportChange {
+    match (&file.before, &file.after) {
+        (None, _) => ReportChange::Added,
+        (_, None) => ReportChange::Deleted,
+        _ => ReportChange::Changed,
+    }
+}
+
+/// The hunks of a unified diff, and the numbers of lines.
+fn unified(before: &str, after: &str) -> (String, LineCounts) {
+    let diff = TextDiff::from_lines(before, after);
+    let mut lines = LineCounts::default();
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Insert => lines.added += 1,
+            ChangeTag::Delete => lines.removed += 1,
+            ChangeTag::Equal => {}
+        }
+    }
+    (diff.unified_diff().context_radius(3).to_string(), lines)
+}
+
+/// What happened to the resources of the files that changed.
+#[derive(Default)]
+pub(super) struct ResourceChanges {
+    /// By file, kind and name.
+    changes: BTreeMap<(String, String, String), ReportChange>,
+}
+
+/// What happened to a resource of a file.
+struct ResourceChange {
+    kind: String,
+    name: String,
+    change: ReportChange,
+}
+
+impl ResourceChanges {
+    fn add(&mut self, path: &str, changes: Vec<ResourceChange>) {
+        let keyed = changes
+            .into_iter()
+            .map(|of| ((path.to_owned(), of.kind, of.name), of.change));
+        self.changes.extend(keyed);
+    }
+
+    /// What happened to a resource; its namespace may have changed.
+    pub(super) fn of(&self, path: &str, kind: &str, name: &str) -> ReportChange {
+        let key = (path.to_owned(), kind.to_owned(), name.to_owned());
+        let change = self.changes.get(&key);
+        change.copied().unwrap_or(ReportChange::Unchanged)
+    }
+}
+
+fn resource_changes(before: &FileVersion, after: &FileVersion) -> Vec<ResourceChange> {
+    let (old, new) = (by_name(&before.documents), by_name(&after.documents));
+    let keys: BTreeSet<(&str, &str)> = old.keys().chain(new.keys()).copied().collect();
+    let changes = keys.into_iter().filter_map(|key| {
+        let change = match (old.get(&key), new.get(&key)) {
+            (Some(old), Some(new)) if old.source_text() == new.source_text() => return None,
+            (None, _) => ReportChange::Added,
+            (_, None) => ReportChange::Deleted,
+            _ => ReportChange::Changed,
+        };
+        Some(ResourceChange {
+            kind: key.0.to_owned(),
+            name: key.1.to_owned(),
+            change,
+        })
+    });
+    changes.collect()
+}
+
+fn by_name(documents: &[Document]) -> BTreeMap<(&str, &str), &Document> {
+    let named = documents.iter().map(|document| {
+        let text = |path: &[&str]| document.root().get_path(path).map_or("", NodeRef::value);
+        ((text(&["kind"]), text(&["metadata", "name"])), document)
+    });
+    named.collect()
+}
