@@ -16,6 +16,7 @@ mod pkg;
 mod pods;
 mod read;
 mod render;
+mod report;
 mod rpkg;
 mod runner;
 mod sandbox;
@@ -46,6 +47,8 @@ enum Command {
     Limits(limits::Args),
     /// Render packages with kiln, with kpt and with kustomize.
     Render(render::Args),
+    /// What a report adds to a render.
+    Report(report::Args),
     /// Functions of the catalog: built in, as a program, and the originals.
     Functions(functions::Args),
     /// Calls of functions over gRPC, with kiln's function runner and with one in Go.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Read => read::run(&mut out),
         Command::Limits(args) => limits::run(args, &mut out),
         Command::Render(args) => render::run(args, &mut out),
+        Command::Report(args) => report::run(args, &mut out),
         Command::Functions(args) => functions::run(args, &mut out),
         Command::Runner(args) => runner::run(args, &mut out),
         Command::Pods(args) => pods::run(args, &mut out),

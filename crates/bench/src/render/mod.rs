@@ -3,7 +3,7 @@
 //! First the functions are `cat`, so that the engine is measured and not the functions; then [`namespace_and_labels`]
 //! compares what users get with the functions of the catalog, and [`unchanged`] what a render costs that changes nothing.
 
-mod namespace_and_labels;
+pub(crate) mod namespace_and_labels;
 mod unchanged;
 
 use std::ffi::OsString;

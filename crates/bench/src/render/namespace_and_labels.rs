@@ -68,7 +68,7 @@ pub(super) fn compare(args: &Args, out: &mut dyn Write) -> anyhow::Result<BarGro
 }
 
 /// The pipeline of built-in functions.
-pub(super) fn native_pipeline() -> String {
+pub(crate) fn native_pipeline() -> String {
     mutators(|name| format!("image: {name}"))
 }
 
@@ -78,7 +78,7 @@ fn mutators(call: impl Fn(&str) -> String) -> String {
     CALLS.map(entry).concat()
 }
 
-pub(super) fn write_row(
+pub(crate) fn write_row(
     program: &str,
     usage: Usage,
     ratio: &str,
