@@ -446,3 +446,207 @@ fn a_report_that_cannot_be_written_fails_the_command() {
         ran.stderr
     );
 }
+
+#[test]
+fn the_error_of_a_function_and_its_place_are_one_problem() {
+    let test_env = test_env();
+    test_env.write_program(
+        "blue.sh",
+        "#!/bin/sh\ncat >/dev/null\necho oops >&2\nexit 3\n",
+    );
+    let args = [
+        "fn",
+        "render",
+        "pkg",
+        "--allow-exec",
+        "--report-data",
+        "data",
+    ];
+    let ran = test_env.kiln(&args, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let data = data(&test_env, "data");
+    let [problem] = &data["problems"].as_array().expect("problems")[..] else {
+        panic!("{data:#}");
+    };
+    assert_eq!(problem["message"], "function failed: exit status 3: oops");
+    assert_eq!(
+        (&problem["file"], &problem["step"]),
+        (&"Kptfile".into(), &0.into())
+    );
+    assert!(problem["line"].is_number(), "{problem:#}");
+}
+
+#[test]
+fn a_link_stays_and_its_target_is_replaced() {
+    let test_env = test_env();
+    test_env.write("real.html", "old");
+    std::os::unix::fs::symlink("real.html", test_env.work().join("link.html")).expect("a link");
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report",
+        "link.html",
+    ];
+    succeeds(&test_env.kiln(&args, ""));
+    let link = fs::symlink_metadata(test_env.work().join("link.html")).expect("the link");
+    assert!(link.is_symlink());
+    assert!(read(&test_env, "real.html").starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn a_report_can_go_to_a_pipe() {
+    let test_env = test_env();
+    let pipe = "/proc/self/fd/1";
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report-data",
+        pipe,
+    ];
+    let ran = test_env.kiln(&args, "");
+    succeeds(&ran);
+    let data: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(data["verdict"], "passed");
+}
+
+#[test]
+fn a_report_and_a_result_do_not_share_standard_output() {
+    let test_env = test_env();
+    for args in [
+        &[
+            "fn",
+            "render",
+            "pkg",
+            "--allow-exec",
+            "--dry-run",
+            "--report",
+            "-",
+        ][..],
+        &[
+            "fn",
+            "render",
+            "pkg",
+            "--allow-exec",
+            "-o",
+            "stdout",
+            "--report",
+            "-",
+        ],
+        &[
+            "fn",
+            "eval",
+            "pkg",
+            "--exec",
+            "./blue.sh",
+            "-o",
+            "unwrap",
+            "--report",
+            "-",
+        ],
+        &["fn", "eval", "-", "--exec", "./blue.sh", "--report", "-"],
+    ] {
+        let ran = test_env.kiln(args, "");
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        assert_eq!(ran.stdout, "");
+        assert!(
+            ran.stderr
+                .contains("`--report -` prints to standard output"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_report_does_not_become_a_resource() {
+    let test_env = test_env();
+    for command in [
+        &["fn", "render", "pkg", "--allow-exec"][..],
+        &["fn", "eval", "pkg", "--exec", "./blue.sh"],
+    ] {
+        let ran = test_env.kiln(&[command, &["--report-data", "pkg/data.json"]].concat(), "");
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let text = "cannot write the report pkg/data.json: it would be a resource of the package";
+        assert!(ran.stderr.contains(text), "{}", ran.stderr);
+        assert_eq!(read(&test_env, "pkg/a.yaml"), CONFIG_MAP, "nothing ran");
+    }
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report",
+        "pkg/r.html",
+    ];
+    succeeds(&test_env.kiln(&args, ""));
+    test_env.write("pkg/.krmignore", "*.json\n");
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report",
+        "pkg/r.json",
+    ];
+    succeeds(&test_env.kiln(&args, ""));
+}
+
+#[test]
+fn the_declaration_of_each_step_is_reported() {
+    let test_env = test_env();
+    test_env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - image: set-labels:v0.2.0\n      name: labels\n      configMap:\n        app: web\n      selectors:\n        - kind: ConfigMap\n",
+    );
+    let args = ["fn", "render", "pkg", "--lock", "--report-data", "data"];
+    succeeds(&test_env.kiln(&args, ""));
+    let first = data(&test_env, "data");
+    let step = &first["steps"][0];
+    assert_eq!(step["name"], "labels", "{step:#}");
+    assert_eq!(step["config"], "app: web\n");
+    assert_eq!(step["selectors"][0], "kind=ConfigMap");
+    assert_eq!(step["position"]["count"], 1);
+    let command = step["command"].as_str().expect("a command");
+    assert!(
+        command.starts_with("kiln fn eval pkg --image "),
+        "{command}"
+    );
+    assert!(
+        command.ends_with(" --match-kind ConfigMap -- app=web"),
+        "{command}"
+    );
+    assert_eq!(first["lock"]["state"], "updated");
+    succeeds(&test_env.kiln(&["fn", "render", "pkg", "--report-data", "data"], ""));
+    let second = data(&test_env, "data");
+    assert_eq!(second["lock"]["state"], "complete");
+    assert_eq!(second["lock"]["sha256"], first["lock"]["sha256"]);
+}
+
+#[test]
+fn the_values_of_arguments_are_not_in_the_configuration_of_a_report() {
+    let test_env = test_env();
+    let args = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec",
+        "./blue.sh",
+        "--report-data",
+        "data",
+        "--",
+        "pin=123",
+    ];
+    succeeds(&test_env.kiln(&args, ""));
+    assert_eq!(
+        data(&test_env, "data")["steps"][0]["config"],
+        "pin: (secret)\n"
+    );
+}
