@@ -1,4 +1,12 @@
 //! The KRM vocabulary: resources, ResourceList, results, Kptfile, packages in memory, selectors, image references.
+//!
+//! A [`Resource`] is a view of a document with its [`Origin`], the file that it came from. `read` and `write` are kyaml's
+//! reader and writer; [`Dialect`] selects the rules of today's kpt or of v0.39. `package` lists the files of a package and
+//! plans what they become, which `kiln-package` carries out. `kptfile` and `results` are decoded strictly, with kpt's
+//! messages, and edited with comments kept. A change is merged into a document's own text (`write/keep_lines`), which is used
+//! only if it reads back as the changed tree.
+//!
+//! Deliberately absent: files, environment, network, processes and the clock.
 
 pub mod annotations;
 pub mod check;

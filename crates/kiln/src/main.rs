@@ -1,4 +1,8 @@
 //! The kiln command line.
+//!
+//! [`Compat`] is chosen first; `cli` is what clap parses, one grammar for each generation of kpt. `commands` has a file for each
+//! verb, all other modules are what verbs share. `error` turns library errors into a [`CommandError`]: message, position, hint,
+//! class. Called through a link, the program is kpt, a built-in function, or a container engine (`engine_link`).
 
 #[cfg(test)]
 mod catalog;
