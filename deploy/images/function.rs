@@ -43,7 +43,7 @@ fn run(what: &str, number: Option<u64>) -> io::Result<ExitCode> {
             let padding = "#\n".repeat(number.unwrap_or(8 << 20) as usize / 2);
             list.push_str(&padding);
         }
-        // Something that is no list.
+        // Something that is not a list.
         "garbage" => "no: [list".clone_into(&mut list),
         _ => {
             eprintln!("{what:?} is nothing that is known here");

@@ -79,7 +79,7 @@ pub struct RunnerConfig {
 pub struct StatusConfig {
     /// Port 0 means a free port.
     pub address: SocketAddr,
-    /// Whether the user chose the address. Without that, a port in use is no error.
+    /// Whether the user chose the address. Without that, a port in use is not an error.
     pub is_chosen: bool,
     /// Whether messages of failed calls are kept and shown. They may contain parts of lists.
     pub shows_messages: bool,

@@ -107,7 +107,7 @@ fn what_is_not_understood_is_refused_with_its_line() {
     );
     check_refused(
         "version: 1\nversion: 1\nfunctions: []\n",
-        "pkg/kiln.lock:2: \"version\" is there twice, first in line 1",
+        "pkg/kiln.lock:2: \"version\" occurs twice, first in line 1",
     );
     check_refused(
         &format!("version: 1\nfunctions:\n{entry}  hash: b\n"),
@@ -115,7 +115,7 @@ fn what_is_not_understood_is_refused_with_its_line() {
     );
     check_refused(
         &format!("version: 1\nfunctions:\n{entry}{entry}"),
-        "pkg/kiln.lock:6: the entry of a is there twice, first in line 3",
+        "pkg/kiln.lock:6: the entry of a occurs twice, first in line 3",
     );
     check_refused(
         "version: 1\nfunctions:\n- image: a\n  resolved: h/a:v1\n",

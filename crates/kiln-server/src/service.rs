@@ -304,7 +304,7 @@ impl Service {
             max_message_size: call.arrival.max_message_size,
             room: request.room,
         };
-        // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
+        // A process needs no slot once it is killed. A native function runs on until it returns, and until
         // then its thread is in use.
         let (kept, lent) = match lane {
             Lane::Processes | Lane::Forwarded => (Some(slot), None),
@@ -361,11 +361,11 @@ async fn until<F: Future>(deadline: Option<Deadline>, future: F) -> Option<F::Ou
 
 /// How many bytes of details the caller takes.
 fn room(metadata: &MetadataMap) -> usize {
-    let said = metadata
+    let announced = metadata
         .get(ROOM_METADATA)
         .and_then(|value| value.to_str().ok());
-    let said = said.and_then(|text| text.parse().ok());
-    said.unwrap_or(DEFAULT_ROOM).min(MAX_ROOM)
+    let announced = announced.and_then(|text| text.parse().ok());
+    announced.unwrap_or(DEFAULT_ROOM).min(MAX_ROOM)
 }
 
 struct CancelOnDrop(CancelToken);

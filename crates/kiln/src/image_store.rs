@@ -246,7 +246,7 @@ impl PullProgress for TerminalProgress {
         };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            PullEvent::Waiting => return line.describe("waiting for another kiln"),
+            PullEvent::Waiting => return line.describe("waiting for another kiln command"),
             PullEvent::Started { bytes, .. } => state.bytes = bytes,
             PullEvent::Received { bytes } => state.received += bytes,
             PullEvent::Unpacked { layer, layers } => state.is_unpacking = Some((layer, layers)),

@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
             let mut text = String::new();
             let problems = reader.problems.len();
             let is_set = reader.read(value, &mut text)?;
-            // Null, which sets nothing and is no problem, becomes the empty text.
+            // Null, which sets nothing and is not an error, becomes the empty text.
             if is_set || reader.problems.len() == problems {
                 out.insert(key.to_owned(), text);
             }

@@ -282,7 +282,7 @@ fn change(resource: &mut Resource, at: usize, edit: &Edit) {
     let mut mappings = Vec::new();
     let mut pending = vec![document.root()];
     while let Some(node) = pending.pop() {
-        // Notes about the place of a resource are no part of it.
+        // Notes about the position of a resource are not a part of it.
         let is_metadata = |key: &str| node.get("metadata").is_some() && key == "metadata";
         if node.is_mapping() && !node.is_empty() {
             mappings.push(node.id());

@@ -1,4 +1,4 @@
-//! Reads lock files. Everything that is not understood is an error: a lock that is half in force is none.
+//! Reads lock files. Everything that is not understood is an error: a lock applies as a whole or not at all.
 
 mod problem;
 

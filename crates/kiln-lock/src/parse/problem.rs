@@ -42,9 +42,9 @@ pub enum LockProblem {
         place: &'static str,
         known: &'static [&'static str],
     },
-    #[error("{} is there twice, first in line {first}", quote(key))]
+    #[error("{} occurs twice, first in line {first}", quote(key))]
     DuplicateKey { key: String, first: usize },
-    #[error("the entry of {name} is there twice, first in line {first}")]
+    #[error("the entry of {name} occurs twice, first in line {first}")]
     DuplicateEntry { name: String, first: usize },
     #[error("{field} must be {wanted}")]
     Wrong {

@@ -56,7 +56,7 @@ fn every_link_leads_to_a_page() {
             if !known.insert(target.clone()) {
                 continue;
             }
-            let reply = reply(&model, &target).unwrap_or_else(|| panic!("{target} is no page"));
+            let reply = reply(&model, &target).unwrap_or_else(|| panic!("{target} is not a page"));
             assert_eq!(reply.code, 200, "{target}");
             if !reply.content_type.starts_with("text/html") {
                 continue;

@@ -1,4 +1,4 @@
-//! Parses `policy.yaml`. Everything that is not understood is an error: a policy that is half in force is none.
+//! Parses `policy.yaml`. Everything that is not understood is an error: a policy applies as a whole or not at all.
 
 mod problem;
 mod values;

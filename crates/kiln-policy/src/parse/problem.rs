@@ -36,10 +36,10 @@ pub enum PolicyProblem {
         place: &'static str,
         known: &'static [&'static str],
     },
-    #[error("{} is there twice, first in line {first}; remove one", quote(key))]
+    #[error("{} occurs twice, first in line {first}; remove one", quote(key))]
     Duplicate { key: String, first: usize },
     #[error(
-        "the rule for {} is there twice, first in line {first}; merge them",
+        "the rule for {} occurs twice, first in line {first}; merge them",
         quote(rule)
     )]
     DuplicateRule { rule: String, first: usize },

@@ -73,11 +73,11 @@ fn keys_are_known_and_there_once() {
     );
     refused(
         "version: 1\ndefault: deny\nexec: deny\ndefault: allow\n",
-        "p.yaml:4: \"default\" is there twice, first in line 2; remove one",
+        "p.yaml:4: \"default\" occurs twice, first in line 2; remove one",
     );
     refused(
         &rule("  allow: []\n  \"allow\": [native]\n"),
-        "p.yaml:6: \"allow\" is there twice, first in line 5; remove one",
+        "p.yaml:6: \"allow\" occurs twice, first in line 5; remove one",
     );
     refused(
         &rule("  Allow: []\n"),
@@ -139,7 +139,7 @@ fn values_are_of_their_kind() {
     refused(&rule("  allow:\n"), ways);
     refused(
         &rule("  allow: [pod, pod]\n"),
-        "p.yaml:5: \"pod\" is there twice, first in line 5; remove one",
+        "p.yaml:5: \"pod\" occurs twice, first in line 5; remove one",
     );
     refused(
         &rule("  network: none\n"),
@@ -163,7 +163,7 @@ fn rules_are_valid_and_different() {
     );
     refused(
         &rule("- match: GHCR.IO:443/x/\n"),
-        "p.yaml:5: the rule for \"ghcr.io/x/\" is there twice, first in line 4; merge them",
+        "p.yaml:5: the rule for \"ghcr.io/x/\" occurs twice, first in line 4; merge them",
     );
     assert!(parse(&rule("- match: ghcr.io/x\n")).is_ok());
 }

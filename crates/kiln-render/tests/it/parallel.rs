@@ -116,7 +116,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Whether as many have come before anybody lost patience.
+    /// Whether as many have come before the time limit.
     fn wait_for(&self, count: usize) -> bool {
         let mut there = self.there.lock().expect("not poisoned");
         *there += 1;

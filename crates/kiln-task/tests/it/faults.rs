@@ -395,7 +395,7 @@ fn dangerous_addresses_and_branches_are_refused() {
     ] {
         let config = RepositoryConfig::new("git", RepositoryLocation::Address(address));
         let repositories = fixture.repositories([config]);
-        let error = repositories.get("git").expect_err("it is no address");
+        let error = repositories.get("git").expect_err("it is not an address");
         assert!(matches!(error, RepositoryError::Open(_)), "{error}");
     }
     let config = RepositoryConfig {

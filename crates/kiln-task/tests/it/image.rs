@@ -96,7 +96,7 @@ fn a_package_is_cloned_from_an_image(registry: &TestRegistry) {
     for other in ["/other:", "/nonsense:"] {
         let error = engine
             .create(&clone(&image.replace("/pkg:", other)))
-            .expect_err("it is not there, or is no image");
+            .expect_err("it is not there, or is not an image");
         assert!(
             matches!(error, CreateError::Task(TaskError::Image { .. })),
             "{error}"

@@ -43,7 +43,7 @@ fn contents_survive_git() {
             .insert_text("Kptfile", kept.bytes("Kptfile").unwrap_or_default())
             .expect("a good path");
         for (path, file) in files {
-            // What is no path of a package, or clashes with another, is not what this is about.
+            // Paths that are not in a package, or clash with another, are not tested here.
             if let Ok(path) = PackagePath::new(path) {
                 let _ = contents.insert(path, file);
             }

@@ -54,7 +54,7 @@ fn tags_of_porch_and_of_users_are_read() {
     assert_eq!(
         manual.number,
         RevisionNumber::Unnumbered,
-        "it is no placeholder"
+        "it is not a placeholder"
     );
     let annotated = snapshot.find("git.a.pkg.v2").expect("it is found");
     let commit = fixture.git("repo", &["rev-parse", "a/pkg/v2^{commit}"]);

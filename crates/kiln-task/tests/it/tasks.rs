@@ -242,7 +242,7 @@ fn every_first_task_writes_the_package_context() {
         second.get("package-context.yaml"),
         "twice is once"
     );
-    // The builtin is no task.
+    // The builtin is not a task.
     let repository = repositories.get("prod").expect("it is open");
     let snapshot = repository.snapshot().expect("it can be read");
     let tasks = repository
@@ -559,7 +559,7 @@ fn metadata_is_added_first_and_replaced_later() {
         "in the order of the request, the renderer's last"
     );
     engine.propose("git.p.v1").expect("it is ready");
-    let error = update(&engine, "git.p.v1", &conditions("True")).expect_err("it is no draft");
+    let error = update(&engine, "git.p.v1", &conditions("True")).expect_err("it is not a draft");
     assert_eq!(
         error.to_string(),
         "cannot update a package revision with lifecycle value \"Proposed\"; package must be Draft"
@@ -730,7 +730,7 @@ fn unknown_fields_are_kept() {
         &version,
         OnRenderFailure::Refuse,
     )
-    .expect("they are no reason to refuse it");
+    .expect("they do not prevent it");
     let (contents, _) = pull(&engine, "git.p.v1");
     assert!(text(&contents, "Kptfile").contains("\nfuture: x\n"));
 }

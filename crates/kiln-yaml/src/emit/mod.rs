@@ -56,7 +56,7 @@ impl Encoder {
         }))
     }
 
-    /// An encoder that stops soon after this many bytes. What it has written then is no whole document.
+    /// An encoder that stops soon after this many bytes. What it has written then is not a whole document.
     pub fn with_limit(limit: usize) -> Encoder {
         Encoder {
             sink: Sink::with_limit(limit),

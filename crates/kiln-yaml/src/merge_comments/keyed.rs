@@ -42,7 +42,7 @@ fn pair_texts(from: &[NodeRef<'_>], to: &[NodeRef<'_>]) -> KeyedItems {
         bad.map(|item| (Kind::Scalar, item.id()))
     };
     let mut seen = HashSet::new();
-    // What was matched so far: whether anything, and whether something that is no scalar.
+    // What was matched so far: whether anything, and whether something that is not a scalar.
     let (mut matched, mut matched_unkeyed) = (false, false);
     for item in from.iter().chain(to) {
         if !seen.insert(item.value()) {

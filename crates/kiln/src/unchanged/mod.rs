@@ -101,7 +101,7 @@ impl RenderNotes {
             && note.as_ref() != Some(expected)
         {
             ui.warn(
-                "this render had another result than an earlier one of the same files, which was kept; please report it",
+                "the result of this render differs from the one that was kept for the same files; please report it",
             );
             return self.kept.results.remove(ResultKind::Render, &self.key);
         }

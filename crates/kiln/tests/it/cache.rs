@@ -134,7 +134,7 @@ fn every_change_of_the_package_is_noticed() {
     });
     // Only the status: what a render writes is compared, too.
     check_renders(|env| env.write("pkg/Kptfile", KPTFILE));
-    // A change and back again is no change.
+    // A change and its reversal are not a change.
     let env = settled();
     env.write("pkg/new.yaml", SECRET);
     fs::remove_file(env.work().join("pkg/new.yaml")).unwrap();

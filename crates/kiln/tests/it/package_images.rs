@@ -419,7 +419,7 @@ fn links_in_layers_lead_nowhere() {
                 link("dir", &out),
                 link("secret.yaml", &secret),
             ]),
-            // Through the link, if anybody followed it.
+            // Through the link, if something followed it.
             archive(&[file("dir/secret.yaml", &evil), link("up", "../../..")]),
         ],
     );

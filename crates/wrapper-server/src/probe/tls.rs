@@ -51,7 +51,7 @@ fn secure(endpoint: Endpoint, tls: &TlsConfig, host: &str) -> Result<Endpoint> {
         config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
     }
     match &tls.trust {
-        Trust::Anybody => {
+        Trust::Any => {
             let verifier = Arc::new(NoVerification(Arc::new(ring::default_provider())));
             let config = config.domain_name(host);
             Ok(endpoint.tls_config_with_verifier(config, verifier)?)

@@ -34,7 +34,7 @@ fn model(before: &Snapshot, changes: &[FileChange]) -> Option<Snapshot> {
         if is_directory(before, path) {
             return None;
         }
-        // Writing the same content twice is no contradiction: one of the two may be a link to the other.
+        // Writing the same content twice is not a contradiction: one of the two may be a link to the other.
         let is_write = matches!(action, FileAction::Write(_));
         let first = seen.insert(path.as_str(), action);
         if first.is_some_and(|first| first != action || !is_write) {

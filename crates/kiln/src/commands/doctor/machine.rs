@@ -163,7 +163,7 @@ fn store() -> DoctorCheck {
             )
         }
         Err(error) => {
-            let fix = "set KILN_STORE to a directory of yours on a file system without noexec";
+            let fix = "set KILN_STORE to a directory of your own on a file system without noexec";
             directory_check(
                 "image store",
                 CheckStatus::Missing,

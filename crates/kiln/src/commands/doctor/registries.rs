@@ -33,7 +33,7 @@ pub(super) fn checks() -> Vec<DoctorCheck> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let detail = format!(
-                "{} does not exist: registries are used without",
+                "{} does not exist: registries are used without credentials",
                 path.display()
             );
             return vec![credentials(CheckStatus::Ok, detail, None)];

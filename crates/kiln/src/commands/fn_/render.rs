@@ -81,7 +81,7 @@ pub(crate) struct RenderArgs {
         allow_hyphen_values = true
     )]
     results_dir: String,
-    /// Allow functions that run programs of this machine
+    /// Allow functions that run programs on this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_exec: Option<bool>,
     /// Give containers access to the network

@@ -116,7 +116,7 @@ fn pipeline_files(path: &Path) -> Result<MemoryFiles> {
         }
         if inside == MANIFESTS {
             bail!(
-                "{}: configPath {config:?} is the name of the manifests",
+                "{}: configPath {config:?} is reserved for the manifests",
                 path.display()
             );
         }

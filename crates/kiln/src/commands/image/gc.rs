@@ -42,7 +42,7 @@ pub(super) fn cmd_gc(ui: &Ui, args: &GcArgs) -> Result<()> {
     }
     if collected.blobs.is_none() {
         ui.print_message(
-            "another kiln adds an image; data of removed images stays until the next gc",
+            "another kiln command is adding an image; data of removed images stays until the next gc",
         );
     }
     ui.write_data(format!("freed {}\n", human_size(collected.freed)).as_bytes())

@@ -129,7 +129,9 @@ fn verify_store(ui: &Ui, args: &VerifyArgs) -> Result<()> {
                 "remove what is damaged with --remove; it is pulled again when it is needed"
                     .to_owned(),
             ),
-            ..CommandError::new(format!("error: the image store has {count} damage(s)"))
+            ..CommandError::new(format!(
+                "error: {count} part(s) of the image store are damaged"
+            ))
         }
         .into()),
     }

@@ -149,7 +149,7 @@ fn inventory_error(ui: &Ui, error: &InventoryError) -> Error {
         InventoryError::Kptfile(error) if own => anyhow!("{error}"),
         InventoryError::Kptfile(error) => CommandError::new(format!("{error} ")).into(),
         InventoryError::InKptfile | InventoryError::InResourceGroup if own => {
-            let hint = "pass --force to replace it; that makes a cluster forget what belongs to the package";
+            let hint = "pass --force to replace it; the cluster then no longer knows which objects belong to the package";
             CommandError::with_hint(anyhow!("the package has an inventory already"), hint).into()
         }
         // kpt prints blank lines around these.

@@ -44,7 +44,7 @@ pub(super) fn export(ui: &Ui, file: &Path, package: &LockedPackage) -> Result<()
             class: ErrorClass::Input,
             hint: Some("run `kiln lock --digests` to add the digests of images".to_owned()),
             ..CommandError::new(format!(
-                "error: {LOCK_FILE} has no digests, so that there is nothing to export"
+                "error: {LOCK_FILE} has no digests, so there is nothing to export"
             ))
         };
         return Err(error.into());

@@ -58,7 +58,7 @@ pub(crate) struct LockArgs {
     /// Look up the digests of images that built-in functions run in place of
     #[arg(long, conflicts_with_all = ["check", "prove", "export", "import"])]
     digests: bool,
-    /// With --prove, allow functions that run programs of this machine
+    /// With --prove, allow functions that run programs on this machine
     #[arg(long, requires = "prove")]
     allow_exec: bool,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(super) struct MigrateCheckArgs {
     /// Print the differences, from kpt's files to kiln's
     #[arg(long)]
     diff: bool,
-    /// Allow functions that run programs of this machine
+    /// Allow functions that run programs on this machine
     #[arg(long)]
     allow_exec: bool,
 }

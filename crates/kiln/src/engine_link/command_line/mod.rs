@@ -1,6 +1,6 @@
 //! The command lines that kustomize and kpt send to a container engine, and nothing else.
 //!
-//! A flag that no such line has is not ignored: what a user asks of an engine must not be done by halves.
+//! A flag that no such line has is not ignored: a command line is carried out as a whole or refused.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -48,7 +48,7 @@ pub(super) struct TlsConfig {
 
 /// Which servers to trust.
 pub(super) enum Trust {
-    Anybody,
+    Any,
     Signed {
         /// The CA certificates; those of the system if not given.
         ca: Option<PathBuf>,
@@ -171,7 +171,7 @@ impl ProbeFlags {
             );
         }
         let trust = match no_verify {
-            true => Trust::Anybody,
+            true => Trust::Any,
             false => Trust::Signed {
                 ca: ca.map(PathBuf::from),
                 server_name,

@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     /// Image to run
     #[arg(long, value_name = "IMAGE", allow_hyphen_values = true)]
     image: Option<String>,
-    /// Allow functions that run programs of this machine
+    /// Allow functions that run programs on this machine
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) enable_exec: bool,
     /// Program to run, without arguments
