@@ -32,12 +32,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let directory = tempfile::tempdir().context("cannot create a directory for repositories")?;
-    let place = Place {
+    let repositories = MeasuredRepositories {
         root: directory.path(),
         kiln: fs::canonicalize(&args.kiln).context("cannot find kiln")?,
     };
-    place.make_blueprint()?;
-    place.make_many()?;
+    repositories.make_blueprint()?;
+    repositories.make_many()?;
     writeln!(
         out,
         "package of {} resources; best of {ROUNDS}",
@@ -47,16 +47,20 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let (step, how, wall, cpu, ratio) = columns;
     writeln!(out, "{step:28} {how:8} {wall:>9} {cpu:>9} {ratio:>8}")?;
     let mut ratios = Vec::new();
-    for step in [place.clone_step(), place.get_step(), place.approve_step()] {
-        ratios.push(place.compare(&step, out)?);
+    for step in [
+        repositories.clone_step(),
+        repositories.get_step(),
+        repositories.approve_step(),
+    ] {
+        ratios.push(repositories.compare(&step, out)?);
     }
     let ratio = geometric_mean(&ratios).context("nothing was measured")?;
     writeln!(out, "ratio={ratio:.2}")?;
     Ok(())
 }
 
-/// The directory of the measured repositories.
-struct Place<'a> {
+/// The measured repositories, below one directory.
+struct MeasuredRepositories<'a> {
     root: &'a Path,
     kiln: PathBuf,
 }
@@ -70,7 +74,7 @@ struct RpkgStep {
     by_hand: String,
 }
 
-impl Place<'_> {
+impl MeasuredRepositories<'_> {
     /// The beginning of all scripts: it ignores the user's git configuration.
     fn header(&self, round: usize) -> String {
         let root = self.root.display();

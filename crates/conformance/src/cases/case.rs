@@ -28,14 +28,14 @@ pub(super) struct Case {
     pub(super) dir: PathBuf,
     pub(super) commands: Commands,
     pub(super) config: Config,
-    pub(super) generation: Generation,
+    pub(super) release: KptRelease,
     /// Files outside the copy that the case needs and that were not recorded, by name; written to match the expected outcome.
     pub(super) completions: Vec<(String, String)>,
 }
 
 /// The version of kpt that a case was recorded from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Generation {
+pub(super) enum KptRelease {
     /// Today's kpt: compared byte by byte.
     Current,
     /// kpt v0.39: compared by value, because kiln does not imitate its encoder.
@@ -84,7 +84,7 @@ impl Case {
 
     /// Whether the case is about a verb that has another meaning today.
     pub(super) fn is_of_older_verb(&self) -> bool {
-        self.generation == Generation::Legacy && self.config.test_type != "run"
+        self.release == KptRelease::Legacy && self.config.test_type != "run"
     }
 
     /// Inputs of the case that were not recorded with it.
@@ -160,9 +160,9 @@ fn load(dir: PathBuf) -> Result<Case> {
         name: format!("{top}/{key}"),
         commands,
         config,
-        generation: match is_legacy {
-            true => Generation::Legacy,
-            false => Generation::Current,
+        release: match is_legacy {
+            true => KptRelease::Legacy,
+            false => KptRelease::Current,
         },
         dir,
     })

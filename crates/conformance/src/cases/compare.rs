@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use regex::Regex;
 
 use super::case::Case;
+use super::case_environment::CaseEnvironment;
 use super::judge::{About, Problem};
 use super::process::Outcome;
-use super::world::World;
 
 /// Problems of the exit code.
 pub(super) fn ending(case: &Case, outcome: &Outcome) -> Vec<Problem> {
@@ -25,10 +25,10 @@ pub(super) fn ending(case: &Case, outcome: &Outcome) -> Vec<Problem> {
 }
 
 /// Problems of the written results.
-pub(super) fn results(case: &Case, world: &World) -> Result<Vec<Problem>> {
+pub(super) fn results(case: &Case, environment: &CaseEnvironment) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     if let Some(wanted) = case.expected("results.yaml") {
-        let got = world.results()?.unwrap_or_default();
+        let got = environment.results()?.unwrap_or_default();
         let got = without_lines(got.trim(), &case.config.results_strip_lines);
         if got != wanted {
             problems.push(Problem::text(About::Results, "results.yaml", &wanted, &got));
@@ -38,7 +38,11 @@ pub(super) fn results(case: &Case, world: &World) -> Result<Vec<Problem>> {
 }
 
 /// Problems of the output.
-pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
+pub(super) fn streams(
+    case: &Case,
+    environment: &CaseEnvironment,
+    outcome: &Outcome,
+) -> Result<Vec<Problem>> {
     let config = &case.config;
     let mut problems = Vec::new();
     let is_whole = case.is_recorded_whole();
@@ -53,7 +57,7 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<V
             problems.push(Problem::text(about, &about.to_string(), wanted, got));
         }
     };
-    let stderr = without_durations(&world.without_place(&outcome.stderr))?;
+    let stderr = without_durations(&environment.without_directory(&outcome.stderr))?;
     let stderr = without_lines(&stderr, &config.stderr_strip_lines);
     let wanted = config
         .stderr
@@ -73,16 +77,16 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<V
 }
 
 /// Problems of the files of the copy.
-pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
+pub(super) fn files(case: &Case, environment: &CaseEnvironment) -> Result<Vec<Problem>> {
     let (mut wanted, got) = (
         case.expected("diff.patch").unwrap_or_default(),
-        world.diff()?,
+        environment.diff()?,
     );
     let mut got = got.trim().to_owned();
     if let Some(pattern) = &case.config.diff_strip_regex {
         let regex = Regex::new(pattern).context("diffStripRegEx")?;
-        wanted = without_places(&wanted, &regex)?;
-        got = without_places(&got, &regex)?;
+        wanted = without_directorys(&wanted, &regex)?;
+        got = without_directorys(&got, &regex)?;
     }
     Ok(match wanted == got {
         true => Vec::new(),
@@ -105,7 +109,7 @@ pub(super) fn without_lines(text: &str, lines: &[String]) -> String {
 }
 
 /// A diff without the lines that depend on the machine, and without counts of lines and bytes.
-fn without_places(diff: &str, dropped: &Regex) -> Result<String> {
+fn without_directorys(diff: &str, dropped: &Regex) -> Result<String> {
     let index = Regex::new(r"^index [0-9a-f]+\.\.[0-9a-f]+")?;
     let hunk = Regex::new(r"^@@ -\d+,\d+ \+\d+,\d+ @@")?;
     let lines = diff.split('\n').filter(|line| !dropped.is_match(line));

@@ -10,11 +10,11 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::case::Case;
+use super::case_environment::CaseEnvironment;
 use super::compare::without_lines;
 use super::judge::{About, Problem};
 use super::process::Outcome;
 use super::values;
-use super::world::World;
 
 /// kiln's exit codes for an invalid command line and for differences.
 const OWN_CODES: &[i32] = &[2, 3];
@@ -31,7 +31,11 @@ pub(super) fn with_code_of_kpt(outcome: Outcome) -> Outcome {
 }
 
 /// Problems other than the exit code.
-pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
+pub(super) fn compare(
+    case: &Case,
+    environment: &CaseEnvironment,
+    outcome: &Outcome,
+) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let mut check = |about: About, wanted: &str, got: &str| {
         if !values::are_same(wanted, got) {
@@ -45,7 +49,7 @@ pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<V
         check(About::Stdout, wanted, got);
     }
     if let Some(wanted) = case.expected("results.yaml") {
-        let got = world.results()?.unwrap_or_default();
+        let got = environment.results()?.unwrap_or_default();
         let got = without_lines(&got, &case.config.results_strip_lines);
         check(About::Results, &wanted, &without_identities(&got));
     }
@@ -58,16 +62,16 @@ pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<V
         Some(dropped) => is_same_file(path, &without(wanted, dropped), &without(got, dropped)),
         None => is_same_file(path, wanted, got),
     };
-    problems.extend(values::files(case, world, is_same)?);
+    problems.extend(values::files(case, environment, is_same)?);
     let patch = case.expected("diff.patch").unwrap_or_default();
-    let (wanted, got) = (changed_lines(&patch), changed_lines(&world.diff()?));
+    let (wanted, got) = (changed_lines(&patch), changed_lines(&environment.diff()?));
     if got > wanted {
         let sentence = format!("{got} lines changed, the original changes {wanted}");
         problems.push(Problem::text(
             About::Lines,
             &sentence,
             &patch,
-            &world.diff()?,
+            &environment.diff()?,
         ));
     }
     Ok(problems)

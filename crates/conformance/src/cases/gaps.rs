@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use kiln_yaml::{Document, NodeRef};
 
 use super::case::{Case, read_yaml};
+use super::case_environment::Subject;
 use super::judge::{About, Problem};
-use super::world::Subject;
 
 /// All listed cases.
 pub(super) struct Gaps {

@@ -5,13 +5,13 @@ use std::fmt;
 use anyhow::Result;
 
 use super::Mode;
-use super::case::{Case, Generation};
+use super::case::{Case, KptRelease};
+use super::case_environment::{CaseEnvironment, Subject};
 use super::compare;
 use super::container_calls;
 use super::default_mode;
 use super::engine::needed_image;
 use super::values;
-use super::world::{Subject, World};
 use crate::report;
 
 /// The verdict on a case.
@@ -133,36 +133,36 @@ fn judge_once(case: &Case, subject: &Subject) -> Result<Verdict> {
     if let Some(missing) = case.missing_input() {
         return Ok(Verdict::Skipped(format!("{missing} was not recorded")));
     }
-    let world = World::new(case, subject)?;
+    let environment = CaseEnvironment::new(case, subject)?;
     if let Some(script) = &case.commands.setup {
-        world.prepare(script)?;
+        environment.prepare(script)?;
     }
-    let outcome = world.run(case)?;
+    let outcome = environment.run(case)?;
     let outcome = match subject.mode {
         Mode::Default => default_mode::with_code_of_kpt(outcome),
         Mode::Recorded => outcome,
     };
     let mut problems = compare::ending(case, &outcome);
-    match (subject.mode, case.generation) {
-        (Mode::Default, _) => problems.extend(default_mode::compare(case, &world, &outcome)?),
-        (Mode::Recorded, Generation::Current) => {
-            problems.extend(compare::results(case, &world)?);
-            problems.extend(compare::streams(case, &world, &outcome)?);
-            problems.extend(compare::files(case, &world)?);
+    match (subject.mode, case.release) {
+        (Mode::Default, _) => problems.extend(default_mode::compare(case, &environment, &outcome)?),
+        (Mode::Recorded, KptRelease::Current) => {
+            problems.extend(compare::results(case, &environment)?);
+            problems.extend(compare::streams(case, &environment, &outcome)?);
+            problems.extend(compare::files(case, &environment)?);
         }
-        (Mode::Recorded, Generation::Legacy) => {
-            problems.extend(compare::results(case, &world)?);
-            problems.extend(values::streams(case, &world, &outcome));
+        (Mode::Recorded, KptRelease::Legacy) => {
+            problems.extend(compare::results(case, &environment)?);
+            problems.extend(values::streams(case, &environment, &outcome));
             let is_same = |_: &str, wanted: &str, got: &str| values::are_same(wanted, got);
-            problems.extend(values::files(case, &world, is_same)?);
+            problems.extend(values::files(case, &environment, is_same)?);
         }
     }
     if let Some(script) = &case.commands.teardown {
-        world.shell(script)?;
+        environment.shell(script)?;
     }
-    let [program, engine] = world.calls();
+    let [program, engine] = environment.calls();
     let miscalled = container_calls::check(&program, &engine, &case.dir, subject.mode)?;
-    let images = world.missing_images();
+    let images = environment.missing_images();
     Ok(match needed_image(&images) {
         _ if !miscalled.is_empty() => {
             problems.extend(miscalled);

@@ -6,6 +6,7 @@
 
 mod better;
 mod case;
+mod case_environment;
 mod compare;
 mod config;
 mod container_calls;
@@ -17,7 +18,6 @@ pub(crate) mod packed;
 mod pkg_cases;
 pub(crate) mod process;
 pub(crate) mod values;
-mod world;
 
 use std::fmt;
 use std::io::Write;
@@ -31,10 +31,10 @@ use regex::Regex;
 
 use better::Better;
 use case::Case;
+use case_environment::Subject;
 use gaps::{Gaps, KnownGap};
 use judge::{Verdict, judge};
 use pkg_cases::PkgCases;
-use world::Subject;
 
 /// The list of known gaps, from the root of the repository.
 const KNOWN_GAPS: &str = concat!(

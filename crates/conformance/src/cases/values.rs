@@ -8,19 +8,23 @@ use anyhow::Result;
 use kiln_yaml::{Document, NodeRef, parse_all};
 
 use super::case::Case;
+use super::case_environment::CaseEnvironment;
 use super::judge::{About, Problem};
 use super::process::Outcome;
-use super::world::World;
 
 fn about_files(sentence: String) -> Problem {
     Problem::plain(About::Files, sentence)
 }
 
 /// Problems of the output. Messages are compared as text, data by value.
-pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Problem> {
+pub(super) fn streams(
+    case: &Case,
+    environment: &CaseEnvironment,
+    outcome: &Outcome,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     let wanted = case.config.stderr.as_deref().unwrap_or_default();
-    let stderr = world.without_place(&outcome.stderr);
+    let stderr = environment.without_directory(&outcome.stderr);
     if stderr != wanted {
         problems.push(Problem::text(About::Stderr, "stderr", wanted, &stderr));
     }
@@ -40,18 +44,18 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Prob
 /// the expected and actual content.
 pub(super) fn files(
     case: &Case,
-    world: &World,
+    environment: &CaseEnvironment,
     is_same: impl Fn(&str, &str, &str) -> bool,
 ) -> Result<Vec<Problem>> {
-    let place = world.top().join("wanted");
-    world.copy_case(case, &place)?;
+    let directory = environment.top().join("wanted");
+    environment.copy_case(case, &directory)?;
     if case
         .expected("diff.patch")
         .is_some_and(|patch| !patch.is_empty())
     {
-        world.apply_patch(&place, &case.dir.join(".expected/diff.patch"))?;
+        environment.apply_patch(&directory, &case.dir.join(".expected/diff.patch"))?;
     }
-    let (wanted, got) = (contents(&place)?, contents(world.copy())?);
+    let (wanted, got) = (contents(&directory)?, contents(environment.copy())?);
     let mut problems = Vec::new();
     for path in got.keys().filter(|path| !wanted.contains_key(*path)) {
         problems.push(about_files(format!("{path} is not expected")));

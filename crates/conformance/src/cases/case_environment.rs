@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::case::{Case, EXPECTED, Generation};
+use super::case::{Case, EXPECTED, KptRelease};
 use super::config::Flag;
 use super::container_calls::{Call, noted};
 use super::engine::FAKES;
@@ -54,7 +54,7 @@ impl Subject {
 }
 
 /// The environment of one case.
-pub(super) struct World {
+pub(super) struct CaseEnvironment {
     base: TempDir,
     /// The directory of copies and results; it is removed from messages.
     top: PathBuf,
@@ -75,9 +75,9 @@ const GIT: [&str; 10] = [
     "init.defaultBranch=main",
 ];
 
-impl World {
+impl CaseEnvironment {
     /// A fresh copy of a case, committed.
-    pub(super) fn new(case: &Case, subject: &Subject) -> Result<World> {
+    pub(super) fn new(case: &Case, subject: &Subject) -> Result<CaseEnvironment> {
         let base = TempDir::new().context("cannot create a temporary directory")?;
         // The name in the original runner; output must not depend on it.
         let top = base.path().canonicalize()?.join("kpt-pipeline-e2e-1");
@@ -95,25 +95,25 @@ impl World {
         let docker = subject.fake_docker.clone();
         let docker = docker.unwrap_or_else(|| fakes.join("docker"));
         symlink(docker, bin.join("docker"))?;
-        let world = World {
+        let environment = CaseEnvironment {
             copy: top.join(case.base_name()),
-            compat: match (subject.mode, case.generation) {
+            compat: match (subject.mode, case.release) {
                 (Mode::Default, _) => "kiln",
-                (Mode::Recorded, Generation::Current) => "kpt",
-                (Mode::Recorded, Generation::Legacy) => "kpt-v0.39",
+                (Mode::Recorded, KptRelease::Current) => "kpt",
+                (Mode::Recorded, KptRelease::Legacy) => "kpt-v0.39",
             },
             base,
             top,
         };
-        world.copy_case(case, &world.copy)?;
+        environment.copy_case(case, &environment.copy)?;
         for (path, content) in &case.completions {
-            fs::write(world.top.join(path), content)?;
+            fs::write(environment.top.join(path), content)?;
         }
-        world.link_testdata(case)?;
-        world.git(&["init", "-q", "."])?;
-        world.git(&["add", "-Af"])?;
-        world.git(&["commit", "-q", "--allow-empty", "-m", "first"])?;
-        Ok(world)
+        environment.link_testdata(case)?;
+        environment.git(&["init", "-q", "."])?;
+        environment.git(&["add", "-Af"])?;
+        environment.git(&["commit", "-q", "--allow-empty", "-m", "first"])?;
+        Ok(environment)
     }
 
     /// Functions of kpt's own cases have program paths relative to the directory of its tests.
@@ -238,7 +238,7 @@ impl World {
     }
 
     /// A text without the directory of this environment.
-    pub(super) fn without_place(&self, text: &str) -> String {
+    pub(super) fn without_directory(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.top.display()), "")
     }
 
