@@ -10,6 +10,7 @@ mod layers;
 mod links;
 mod manifests;
 mod names;
+mod tables;
 mod tree;
 mod versions;
 mod words;
@@ -75,6 +76,7 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     links::check(tree, &mut violations);
     files::check(tree, &mut violations);
     names::check(tree, &mut violations);
+    tables::check(tree, &mut violations);
     versions::check(tree, &mut violations);
     words::check(tree, &mut violations);
     violations.sort();

@@ -1,4 +1,4 @@
-//! One name, one concept: outside tests, at most two types of the workspace have the same name.
+//! One name, one concept: outside tests, at most two types of the workspace have the same name, and none a retired one.
 //!
 //! Structs, enums, traits, unions and type aliases count, also inside macros. Associated types do not count.
 
@@ -26,9 +26,35 @@ const EXCEPTED: &[&str] = &[
     "Options",
 ];
 
+/// Names that have to be learned. The glossary of `ARCHITECTURE.md` has the words that took their place.
+const RETIRED: &[&str] = &[
+    "ChosenForwarder",
+    "ForwardError",
+    "ForwardedCall",
+    "Forwarder",
+    "Hands",
+    "House",
+    "KptfileText",
+    "Listed",
+    "Place",
+    "PodRuntime",
+    "Question",
+    "Sight",
+    "StartPods",
+    "Warmth",
+    "World",
+];
+
 /// Checks the names of all types.
 pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
-    for (name, paths) in frequent(tree) {
+    let types = types(tree);
+    for name in RETIRED {
+        for path in types.get(name).into_iter().flatten() {
+            let message = format!("the type name {name} is retired; see the glossary");
+            violations.push(Violation::file(path, message));
+        }
+    }
+    for (name, paths) in frequent(types) {
         let message = format!(
             "{} types have the name {name}, at most {LIMIT} may; rename one in: {}",
             paths.len(),
@@ -38,9 +64,17 @@ pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Names that too many types have, with the file of each type.
-fn frequent(tree: &Tree) -> BTreeMap<&str, Vec<&str>> {
-    let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+/// Names that too many types have.
+fn frequent<'a>(mut types: TypeFiles<'a>) -> TypeFiles<'a> {
+    types.retain(|name, paths| paths.len() > LIMIT && !EXCEPTED.contains(name));
+    types
+}
+
+/// The files of each type, by its name.
+type TypeFiles<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+
+fn types(tree: &Tree) -> TypeFiles<'_> {
+    let mut types = TypeFiles::new();
     for (path, text) in &tree.files {
         if !path.ends_with(".rs") || is_test_code(path) {
             continue;
@@ -55,7 +89,6 @@ fn frequent(tree: &Tree) -> BTreeMap<&str, Vec<&str>> {
             }
         }
     }
-    types.retain(|name, paths| paths.len() > LIMIT && !EXCEPTED.contains(name));
     types
 }
 

@@ -406,6 +406,13 @@ fn name_of_too_many_types() {
 }
 
 #[test]
+fn retired_type_names() {
+    let wanted = "crates/kiln/src/0.rs: the type name World is retired; see the glossary";
+    check_files(&["pub(super) struct World {}"], &[wanted]);
+    check_files(&["struct WorldView; // struct World;"], &[]);
+}
+
+#[test]
 fn public_items_without_a_comment() {
     let source = "//! x
 /// A type.
@@ -491,7 +498,7 @@ fn links_that_lead_nowhere() {
 
 #[test]
 fn pages_that_the_index_has_not_once() {
-    let index = "[loose.md](loose.md)\n\n| [a.md](a.md) | a |\n| [b.md](b.md) | b |\n| [b.md](b.md) | b |\n";
+    let index = "[loose.md](loose.md)\n\n| page | on |\n|---|---|\n| [a.md](a.md) | a |\n| [b.md](b.md) | b |\n| [b.md](b.md) | b |\n";
     let got = violations(&[
         ("docs/README.md", index),
         ("docs/a.md", ""),
@@ -504,6 +511,46 @@ fn pages_that_the_index_has_not_once() {
             "docs/README.md: b.md is 2 times in the tables, not once",
             "docs/README.md: loose.md is 0 times in the tables, not once",
         ]
+    );
+}
+
+#[test]
+fn rows_outside_of_tables() {
+    let page = "| flag | meaning |\n|---|---|\n| a | b |\n\n| c | d |\n| e | f |\n";
+    let message = "a row outside of a table: a blank line ends a table";
+    check_one(
+        &[("docs/page.md", page)],
+        &format!("docs/page.md:5: {message}"),
+    );
+    let page = "| a | b |\n|---|:-:|\n| `c\\|d` | e |\n| f |\n```\n| g\n```\n";
+    let message = "a row of 1 columns in a table of 2";
+    check_one(
+        &[("docs/page.md", page)],
+        &format!("docs/page.md:4: {message}"),
+    );
+}
+
+#[test]
+fn files_that_the_architecture_names_and_that_are_gone() {
+    let page = "| word | file |\n|---|---|\n| a | `xtask/src/lib.rs`, `kiln-krm/src/`, `a::b`, `catalog/<name>/` |\n\
+                | b | `commands/fn_/` → `kiln-krm/src/gone.rs` |\n";
+    let mut tree = Tree::default();
+    for (path, text) in [("Cargo.lock", ""), ("ARCHITECTURE.md", page)] {
+        tree.files.insert(path.to_owned(), text.to_owned());
+    }
+    let tracked = [
+        "ARCHITECTURE.md",
+        "Cargo.lock",
+        "crates/kiln-krm/src/lib.rs",
+        "crates/kiln/src/commands/fn_/mod.rs",
+        "xtask/src/lib.rs",
+    ];
+    tree.tracked = Some(tracked.map(str::to_owned).into());
+    let violations = check_tree(&tree).expect("readable manifests");
+    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        ["ARCHITECTURE.md:4: there is no kiln-krm/src/gone.rs; name the file that has this now"]
     );
 }
 
