@@ -216,6 +216,43 @@ impl RenderErrors<'_> {
     }
 }
 
+/// A Kptfile that a command other than a render cannot use, as a render shows it. `directory` is that of its package in the
+/// root package.
+pub(crate) fn kptfile_error(
+    files: &dyn FileSource,
+    named: &str,
+    directory: &str,
+    problem: KptfileProblem,
+) -> CommandError {
+    let errors = RenderErrors {
+        compat: Compat::Kiln,
+        files,
+        root: "",
+        named,
+        evaluators: None,
+    };
+    let kptfile = paths::join(&[directory, FILE_NAME]);
+    let path = match errors.show(directory) {
+        path if path.is_empty() => ".".to_owned(),
+        path => path,
+    };
+    let error = KptfileError { path, problem };
+    let position = errors.kptfile_position(&kptfile, &error);
+    let text = error.to_string();
+    let failure = Failure::Kptfile(Box::new(error));
+    let message = errors.message(&failure, &kptfile, None);
+    CommandError {
+        message: Some(message.unwrap_or(text)),
+        class: class(&failure),
+        position: position.map(|position| FilePosition {
+            file: errors.show(&position.file),
+            ..position
+        }),
+        hint: hints::call(&failure, None),
+        ..CommandError::default()
+    }
+}
+
 /// The error of a failed call of one function outside of any pipeline.
 pub(crate) fn call_error(ui: &Ui, failure: &Failure, target: &Target) -> CommandError {
     let is_own = ui.compat() == Compat::Kiln;

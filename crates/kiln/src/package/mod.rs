@@ -22,6 +22,7 @@ use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::compat::Compat;
 use crate::error::package::{file_error, list_error, stdin_error};
+use crate::error::render::kptfile_error;
 use crate::ui::Ui;
 
 pub(crate) use location::{Location, absolute, package_directory, resolve_as_named};
@@ -137,14 +138,18 @@ pub(crate) fn kptfiles(files: &dyn FileSource) -> Vec<(String, Kptfile)> {
 }
 
 /// The same for commands that must know all functions: a Kptfile that is not valid, or a package without one, is an error.
-pub(crate) fn checked_kptfiles(files: &dyn FileSource) -> Result<Vec<(String, Kptfile)>> {
+/// `named` is the package in messages.
+pub(crate) fn checked_kptfiles(
+    files: &dyn FileSource,
+    named: &str,
+) -> Result<Vec<(String, Kptfile)>> {
     files
         .read(FILE_NAME)
         .map_err(|error| anyhow!("cannot read {FILE_NAME}: {error}"))?;
     let read = read_kptfiles(files).into_iter();
     read.map(|(directory, bytes)| {
-        let path = paths::join(&[&directory, FILE_NAME]);
-        let kptfile = Kptfile::read(&bytes).map_err(|error| anyhow!("{path}: {error}"))?;
+        let kptfile = Kptfile::read(&bytes)
+            .map_err(|problem| kptfile_error(files, named, &directory, problem))?;
         Ok((directory, kptfile))
     })
     .collect()

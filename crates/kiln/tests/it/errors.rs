@@ -365,6 +365,29 @@ fn every_mistake_is_explained() {
     check_golden("errors.txt", &message);
 }
 
+/// Commands that read Kptfiles without rendering explain them as a render does.
+#[test]
+fn a_kptfile_is_explained_outside_of_a_render() {
+    let test_env = TestEnvironment::new();
+    let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+    test_env.write("pkg/Kptfile", head);
+    test_env.write(
+        "pkg/sub/Kptfile",
+        &format!("{head}pipeline:\n  mutatrs: []\n"),
+    );
+    for verb in [&["lock"] as &[&str], &["policy", "check"]] {
+        let mut command = test_env.command("kiln", &test_env.work());
+        let ran = run(command.args(verb).arg("pkg"), "");
+        assert_eq!(
+            ran.stderr,
+            "Error: the Kptfile is invalid:\n  pkg/sub/Kptfile:6: unknown field \"mutatrs\"\n  at pkg/sub/Kptfile:6:3\n\
+             6 |   mutatrs: []\n  |   ^\nhint: did you mean \"mutators\"?\n",
+            "{verb:?}"
+        );
+        assert_eq!(ran.code, Some(1));
+    }
+}
+
 /// Durations differ.
 fn without_time(line: &str) -> &str {
     match line.rsplit_once(" in ") {

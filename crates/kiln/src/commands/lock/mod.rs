@@ -105,7 +105,7 @@ impl LockedPackage {
             .with_context(|| format!("cannot open {}", root.display()))?;
         drop(package::lock(ui, &root, Access::Read)?);
         let lock = read_lock(&files, &named)?;
-        let declared = declared_functions(checked_kptfiles(&files)?, &setup);
+        let declared = declared_functions(checked_kptfiles(&files, &named)?, &setup);
         Ok(LockedPackage {
             root,
             named,

@@ -61,7 +61,7 @@ pub(super) fn cmd_check(ui: &Ui, args: &CheckArgs) -> Result<()> {
     let root = absolute(&named)?;
     let files = DiskFiles::open(&root, ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", root.display()))?;
-    let kptfiles = checked_kptfiles(&files)?;
+    let kptfiles = checked_kptfiles(&files, &named)?;
     let policy = args.policy.load(ui)?.map(|policy| policy.current());
     if policy.is_none() {
         ui.print_message("No policy applies: all functions may run.");
