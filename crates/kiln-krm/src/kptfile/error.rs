@@ -48,36 +48,38 @@ impl KptfileError {
         let path = quote(&self.path);
         format!("error reading Kptfile at {path}: {}", self.problem)
     }
+
+    /// kpt's message without `Error: `, for texts that begin in another way.
+    pub fn message(&self) -> String {
+        let path = quote(&self.path);
+        match &self.problem {
+            KptfileProblem::Missing(_) => format!("No Kptfile found at {path}."),
+            KptfileProblem::Deprecated(version) => {
+                let advice = match version.as_str() {
+                    "v1alpha1" => {
+                        "Please update the package to the latest format by following https://kpt.dev/installation/migration."
+                    }
+                    _ => {
+                        "Please run \"kpt fn eval <PKG_PATH> -i ghcr.io/kptdev/krm-functions-catalog/fix:latest --include-meta-resources\" to upgrade the package and retry."
+                    }
+                };
+                let version = quote(version);
+                format!(
+                    "Kptfile at {path} has an old version ({version}) of the Kptfile schema.\n{advice}"
+                )
+            }
+            KptfileProblem::UnknownType(kind) => {
+                let kind = quote(kind);
+                format!("Kptfile at {path} has an unknown resource type ({kind}).")
+            }
+            problem => format!("Kptfile at {path} can't be read.\n\nDetails:\n{problem}"),
+        }
+    }
 }
 
 impl std::fmt::Display for KptfileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = quote(&self.path);
-        match &self.problem {
-            KptfileProblem::Missing(_) => write!(f, "Error: No Kptfile found at {path}."),
-            KptfileProblem::Deprecated(version) => {
-                let quoted = quote(version);
-                writeln!(
-                    f,
-                    "Error: Kptfile at {path} has an old version ({quoted}) of the Kptfile schema."
-                )?;
-                f.write_str(match version.as_str() {
-                    "v1alpha1" => "Please update the package to the latest format by following https://kpt.dev/installation/migration.",
-                    _ => "Please run \"kpt fn eval <PKG_PATH> -i ghcr.io/kptdev/krm-functions-catalog/fix:latest --include-meta-resources\" to upgrade the package and retry.",
-                })
-            }
-            KptfileProblem::UnknownType(kind) => {
-                let kind = quote(kind);
-                write!(
-                    f,
-                    "Error: Kptfile at {path} has an unknown resource type ({kind})."
-                )
-            }
-            problem => write!(
-                f,
-                "Error: Kptfile at {path} can't be read.\n\nDetails:\n{problem}"
-            ),
-        }
+        write!(f, "Error: {}", self.message())
     }
 }
 

@@ -72,8 +72,7 @@ impl std::fmt::Display for RemoteKptfileError {
                     path: self.path.clone(),
                     problem: self.problem.clone(),
                 };
-                let text = error.to_string();
-                f.write_str(text.strip_prefix("Error: ").unwrap_or(&text))
+                f.write_str(&error.message())
             }
             problem => write!(
                 f,

@@ -115,7 +115,10 @@ enum FoundSchema {
 /// Errors that the program reports for a resource, or the failure of the program.
 enum ResourceVerdict {
     Faults(Vec<String>),
-    Failed(String),
+    /// A resource without a type.
+    Untyped(String),
+    /// No schema, and the program's message about that.
+    NoSchema(String),
 }
 
 impl KubevalRun<'_> {
@@ -135,8 +138,12 @@ impl KubevalRun<'_> {
             match self.check_resource(resource)? {
                 ResourceVerdict::Faults(mut found) => faults.append(&mut found),
                 // The program prints this instead of any other output.
-                ResourceVerdict::Failed(output) => {
-                    results.push(failure(item, &output));
+                ResourceVerdict::Untyped(error) => {
+                    results.push(untyped(item, &error));
+                    return Ok(());
+                }
+                ResourceVerdict::NoSchema(error) => {
+                    results.push(no_schema(item, &error));
                     return Ok(());
                 }
             }
@@ -159,7 +166,7 @@ impl KubevalRun<'_> {
         };
         let (kind, api_version) = match (field("kind"), field("apiVersion")) {
             (Ok(kind), Ok(api_version)) => (kind, api_version),
-            (Err(error), _) | (_, Err(error)) => return Ok(ResourceVerdict::Failed(error)),
+            (Err(error), _) | (_, Err(error)) => return Ok(ResourceVerdict::Untyped(error)),
         };
         if self.config.skip_kinds.iter().any(|skipped| skipped == kind) {
             return Ok(ResourceVerdict::Faults(Vec::new()));
@@ -175,7 +182,7 @@ impl KubevalRun<'_> {
                 ResourceVerdict::Faults(faults.map_err(|error| error.to_string())?)
             }
             Some(FoundSchema::Missing(text)) if !self.config.ignore_missing => {
-                ResourceVerdict::Failed(text.clone())
+                ResourceVerdict::NoSchema(text.clone())
             }
             _ => ResourceVerdict::Faults(Vec::new()),
         })
@@ -234,19 +241,27 @@ fn is_known_to_the_original(api_version: &str) -> bool {
         || group == "cloud.google.com"
 }
 
-/// A failure of the program.
-fn failure(item: NodeRef<'_>, error: &str) -> ResultItem {
-    let output = format!("ERR  - stdin: {error}\n");
-    let message = match error.starts_with("Failed initializing schema file") {
-        true => format!(
-            "Validating arbitrary CRDs is not supported yet. You can skip them by setting ignore_missing_schemas or \
-             skip_kinds in the function config:\n{output}"
-        ),
-        false => format!(
-            "Failed to parse raw kubeval output:\nUnexpected token E in JSON at position 0\n\n{output}"
-        ),
-    };
+/// The program fails on a resource without a type, and the function on its output.
+fn untyped(item: NodeRef<'_>, error: &str) -> ResultItem {
+    let message = format!(
+        "Failed to parse raw kubeval output:\nUnexpected token E in JSON at position 0\n\n{}",
+        program_error(error)
+    );
     result(item, message, None)
+}
+
+/// The program fails if no schema is found, and the function explains that.
+fn no_schema(item: NodeRef<'_>, error: &str) -> ResultItem {
+    let message = format!(
+        "Validating arbitrary CRDs is not supported yet. You can skip them by setting ignore_missing_schemas or \
+         skip_kinds in the function config:\n{}",
+        program_error(error)
+    );
+    result(item, message, None)
+}
+
+fn program_error(error: &str) -> String {
+    format!("ERR  - stdin: {error}\n")
 }
 
 /// An error that the program reports: a path, a colon and a message.

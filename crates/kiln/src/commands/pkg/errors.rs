@@ -40,9 +40,7 @@ fn typed_with(ui: &Ui, text: impl Display, class: ErrorClass, hint: Option<Strin
 
 /// A Kptfile that cannot be used.
 pub(super) fn kptfile(ui: &Ui, error: &KptfileError) -> Error {
-    let text = error.to_string();
-    let text = text.strip_prefix("Error: ").unwrap_or(&text);
-    typed_with(ui, text, ErrorClass::Input, None)
+    typed_with(ui, error.message(), ErrorClass::Input, None)
 }
 
 /// A package that cannot be fetched.
