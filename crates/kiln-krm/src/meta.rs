@@ -75,7 +75,7 @@ pub fn several_annotations<'a, const N: usize>(
         if !candidate.is_scalar() {
             continue;
         }
-        let place = keys.iter().position(|key| candidate.has_value(key));
+        let place = candidate.value_among(&keys);
         if let Some(slot) = place.and_then(|place| found.get_mut(place))
             && slot.is_none()
         {
@@ -112,8 +112,10 @@ fn several_given<'a, const N: usize>(
     let mut found = [None; N];
     let mut missing = N;
     for (candidate, value) in mapping.entries() {
-        let fits = |key: &str| candidate.is_scalar() && candidate.has_value(key);
-        let place = keys.iter().position(|key| fits(key));
+        if !candidate.is_scalar() {
+            continue;
+        }
+        let place = candidate.value_among(&keys);
         if let Some(slot) = place.and_then(|place| found.get_mut(place))
             && slot.is_none()
         {

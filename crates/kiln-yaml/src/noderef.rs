@@ -61,13 +61,22 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// Whether [`NodeRef::value`] is `text`. Most texts differ in their length, so that is compared first.
+    /// Whether [`NodeRef::value`] is `text`.
     pub fn has_value(self, text: &str) -> bool {
+        is_same(self.value_bytes(), text.as_bytes())
+    }
+
+    /// Which of these texts [`NodeRef::value`] is: the index of the first one.
+    pub fn value_among(self, texts: &[&str]) -> Option<usize> {
+        let own = self.value_bytes();
+        texts.iter().position(|text| is_same(own, text.as_bytes()))
+    }
+
+    /// [`NodeRef::value`] without the check that characters are whole.
+    fn value_bytes(self) -> &'a [u8] {
         match self.node_data().content {
-            NodeContent::Scalar(own) | NodeContent::Alias(own) => {
-                own.len() == text.len() && self.doc.text_bytes(own) == text.as_bytes()
-            }
-            NodeContent::Mapping { .. } | NodeContent::Sequence { .. } => text.is_empty(),
+            NodeContent::Scalar(text) | NodeContent::Alias(text) => self.doc.text_bytes(text),
+            NodeContent::Mapping { .. } | NodeContent::Sequence { .. } => &[],
         }
     }
 
@@ -225,5 +234,56 @@ impl<'a> NodeRef<'a> {
     /// The node reached by following mapping keys.
     pub fn get_path(self, path: &[&str]) -> Option<NodeRef<'a>> {
         path.iter().try_fold(self, |node, key| node.get(key))
+    }
+}
+
+/// Plain equality for keys, which are looked up a thousand times for each resource. Most differ in their length or at their
+/// end, and most that are equal are short, so that few have to be compared by a function of the C library.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    const WORD: usize = size_of::<u64>();
+    if one.len() != other.len() {
+        return false;
+    }
+    match (one.last_chunk::<WORD>(), other.last_chunk::<WORD>()) {
+        (Some(end), Some(other_end)) if end != other_end => false,
+        (Some(_), Some(_)) if one.len() <= 2 * WORD => {
+            one.first_chunk::<WORD>() == other.first_chunk::<WORD>()
+        }
+        (Some(_), Some(_)) => one == other,
+        _ => one.iter().eq(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same;
+
+    #[test]
+    fn texts_of_any_length_are_compared_whole() {
+        let text = b"internal.config.kubernetes.io/path";
+        for length in 0..=text.len() {
+            let one = &text[..length];
+            let mut other = one.to_vec();
+            assert!(is_same(one, &other), "{length}");
+            for place in 0..length {
+                other[place] ^= 1;
+                assert!(!is_same(one, &other), "{length} {place}");
+                other[place] ^= 1;
+            }
+            other.push(b'x');
+            assert!(!is_same(one, &other), "{length}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_equal_texts_counts() {
+        let document = crate::parse("a: {}\nlabels: b\n")
+            .expect("parses")
+            .expect("a document");
+        let (key, _) = document.root().entry("labels").expect("the field");
+        assert_eq!(key.value_among(&["name", "labels", "labels"]), Some(1));
+        assert_eq!(key.value_among(&["name", "label"]), None);
+        let map = document.root().get("a").expect("the field");
+        assert_eq!(map.value_among(&["a", ""]), Some(1));
     }
 }

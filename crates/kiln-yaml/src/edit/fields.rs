@@ -112,8 +112,7 @@ impl Document {
             && !left.is_empty()
         {
             next = self.node(value).next_sibling().map(NodeRef::id);
-            let key_node = self.node(key);
-            match left.iter().position(|name| key_node.has_value(name)) {
+            match self.node(key).value_among(&left) {
                 Some(place) => {
                     left.swap_remove(place);
                     self.unlink(mapping, previous, key, value);
