@@ -3,6 +3,7 @@
 //! Resources come in the order of the paths; of several failures the one of the first path is returned.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::thread;
 
 use kiln_krm::Resource;
@@ -19,9 +20,11 @@ pub fn read_files(
     read_on_threads(files, paths, options, available_threads())
 }
 
-/// The number of threads that can run in parallel.
+/// The number of threads that can run in parallel. It is found once: that takes about twenty system calls, and a short command
+/// needs it several times.
 pub fn available_threads() -> NonZeroUsize {
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    static THREADS: OnceLock<NonZeroUsize> = OnceLock::new();
+    *THREADS.get_or_init(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 fn read_on_threads(
