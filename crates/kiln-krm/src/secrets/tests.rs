@@ -1,3 +1,5 @@
+//! Values of Secrets in texts.
+
 use kiln_yaml::{Document, parse};
 
 use super::{SecretMask, SecretValues, may_have_secrets, secret_entries};
