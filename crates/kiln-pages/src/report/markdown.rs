@@ -134,8 +134,8 @@ fn name(text: &str) -> String {
 /// As many lines as a summary may have.
 fn whole_lines(mut text: String) -> String {
     if text.len() > MOST_BYTES {
-        let lines = text.bytes().take(MOST_BYTES);
-        let end = lines.enumerate().filter(|(_, byte)| *byte == b'\n').last();
+        let bytes = text.bytes().take(MOST_BYTES);
+        let end = bytes.enumerate().rfind(|(_, byte)| *byte == b'\n');
         text.truncate(end.map_or(0, |(index, _)| index + 1));
         text.push_str("\n_This summary is not complete, because it would be too large._\n");
     }

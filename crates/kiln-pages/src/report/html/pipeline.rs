@@ -27,7 +27,7 @@ pub(super) fn section(model: &ReportModel) -> Markup {
 fn package_steps(model: &ReportModel, package: &str) -> Markup {
     let steps = model.steps.iter().enumerate();
     let steps = steps.filter(|(_, step)| step.package == package);
-    let last = steps.clone().last().map(|(_, step)| step);
+    let last = steps.clone().next_back().map(|(_, step)| step);
     let skipped = last.map_or(0, skipped_after);
     html! {
         div.scroll tabindex="0" role="group" aria-label="Steps" {
