@@ -358,10 +358,15 @@ fn ignores_interrupts() -> bool {
     ignored.is_some_and(|signals| signals & INTERRUPT != 0)
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test prints why")]
+fn skip(reason: &str) {
+    eprintln!("SKIPPED: {reason}");
+}
+
 #[test]
 fn an_interrupted_program_may_clean_up() {
     if ignores_interrupts() {
-        eprintln!("SKIPPED: a shell cannot handle an interrupt that was ignored when it started");
+        skip("a shell cannot handle an interrupt that was ignored when it started");
         return;
     }
     let _alone = alone();
