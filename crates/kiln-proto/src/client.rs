@@ -1,5 +1,6 @@
 //! The client of an evaluator, with the limits that both sides have.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
@@ -13,6 +14,9 @@ use tonic_prost::ProstCodec;
 use crate::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use crate::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use crate::failure::ROOM_METADATA;
+use crate::parts::{
+    AddError, MAX_PART_MESSAGE, Parts, PartsBuffer, PartsError, StreamingEvaluatorClient,
+};
 use crate::peer::{MessageLimits, PeerChannel, PeerFacts, gzip};
 use crate::transport::{room, was_not_sent};
 
@@ -55,7 +59,8 @@ impl EvaluatorClient {
         }
     }
 
-    /// Calls the peer. A request that is too large for it is not sent.
+    /// Calls the peer: with one message, or in parts if that would be too large for the peer. A request that is too large
+    /// for both is not sent.
     pub async fn evaluate(
         &self,
         message: EvaluateFunctionRequest,
@@ -64,7 +69,9 @@ impl EvaluatorClient {
         let room = room(self.channel.limits().porch);
         metadata.insert(ROOM_METADATA, MetadataValue::from(room));
         let size = message.encoded_len();
-        self.check_size(size).await?;
+        if let Method::Parts = self.method(size).await? {
+            return self.send_parts(message, metadata, size).await;
+        }
         let peer = self.channel.peer().unwrap_or_default();
         let is_compressed = peer.accepts_gzip && size > gzip::MIN_SIZE;
         match self.send(message.clone(), metadata.clone()).await {
@@ -91,20 +98,58 @@ impl EvaluatorClient {
             .await
     }
 
-    /// Asks an unknown peer for its limit before it gets a message that Porch's programs would refuse.
-    async fn check_size(&self, size: usize) -> Result<(), CallError> {
+    /// Sends a request in parts to a peer that accepts them, and puts the answer together.
+    async fn send_parts(
+        &self,
+        message: EvaluateFunctionRequest,
+        metadata: MetadataMap,
+        size: usize,
+    ) -> Result<Response<EvaluateFunctionResponse>, CallError> {
+        let parts = tokio_stream::iter(Parts::of_request(message));
+        let mut request = Request::new(parts);
+        *request.metadata_mut() = metadata;
+        let response = StreamingEvaluatorClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_PART_MESSAGE)
+            .evaluate(request)
+            .await;
+        let (metadata, mut parts, extensions) = match response {
+            Ok(response) => response.into_parts(),
+            // The peer was replaced by one that does not have the method, so the function did not run.
+            Err(status) if status.code() == Code::Unimplemented => {
+                self.channel.forget_peer();
+                return Err(too_large(size, self.channel.limits().porch, None));
+            }
+            Err(status) => return Err(status.into()),
+        };
+        let mut answer = PartsBuffer::new(self.channel.limits().streamed);
+        while let Some(part) = parts.message().await? {
+            let added = answer.add(part, |_| Ok::<_, Infallible>(()));
+            added.map_err(|error| match error {
+                AddError::Invalid(error) => invalid_answer(error),
+                AddError::NoMemory(never) => match never {},
+            })?;
+        }
+        let answer = answer.into_answer().map_err(invalid_answer)?;
+        Ok(Response::from_parts(metadata, answer, extensions))
+    }
+
+    /// How to send a message of `size` bytes. Asks an unknown peer for its limits before it gets a message that Porch's
+    /// programs would refuse.
+    async fn method(&self, size: usize) -> Result<Method, CallError> {
         let limits = self.channel.limits();
         let mut peer = self.channel.peer();
-        if peer.is_none() && size > limits.porch && size <= limits.kiln {
+        let largest = limits.streamed().unwrap_or(limits.kiln);
+        if peer.is_none() && size > limits.porch && size <= largest {
             match self.check_health().await {
                 Err(status) if was_not_sent(&status) => return Err(status.into()),
                 _ => peer = self.channel.peer(),
             }
         }
         let Some(peer) = peer else {
-            return within(size, limits.porch, PeerFacts::default());
+            return Method::choose(size, limits.porch, PeerFacts::default(), None);
         };
-        within(size, limits.sending(peer), peer)
+        let streamed = limits.sending_streamed(peer);
+        Method::choose(size, limits.sending(peer), peer, streamed)
     }
 
     /// The metadata of a health check.
@@ -122,13 +167,41 @@ impl EvaluatorClient {
     }
 }
 
-fn within(size: usize, limit: usize, peer: PeerFacts) -> Result<(), CallError> {
-    match size <= limit {
-        true => Ok(()),
-        false => Err(CallError::TooLarge(TooLarge {
-            size,
-            limit,
-            announced: peer.max_message,
-        })),
+/// How a request is sent.
+enum Method {
+    Message,
+    Parts,
+}
+
+impl Method {
+    /// The method for `size` bytes, if the peer accepts messages up to `limit` and lists in parts up to `streamed`.
+    fn choose(
+        size: usize,
+        limit: usize,
+        peer: PeerFacts,
+        streamed: Option<usize>,
+    ) -> Result<Method, CallError> {
+        match streamed {
+            _ if size <= limit => Ok(Method::Message),
+            Some(streamed) if size <= streamed => Ok(Method::Parts),
+            Some(streamed) => Err(too_large(size, streamed, peer.max_streamed)),
+            None => Err(too_large(size, limit, peer.max_message)),
+        }
+    }
+}
+
+fn too_large(size: usize, limit: usize, announced: Option<usize>) -> CallError {
+    CallError::TooLarge(TooLarge {
+        size,
+        limit,
+        announced,
+    })
+}
+
+fn invalid_answer(error: PartsError) -> Status {
+    let text = format!("the response cannot be put together: {error}");
+    match error {
+        PartsError::TooLarge { .. } => Status::resource_exhausted(text),
+        _ => Status::internal(text),
     }
 }

@@ -3,7 +3,7 @@
 //! [`evaluator`] is Porch's protocol, client and server; [`FunctionFailure`] is our addition for functions that fail,
 //! and [`failure`] puts it into a status and takes it out again. The definitions are in `proto/`; the code of the
 //! messages is generated from them, and nothing here opens a connection. [`client`] calls an evaluator over a connection,
-//! [`peer`] has what kiln programs announce to each other.
+//! [`peer`] has what kiln programs announce to each other, [`parts`] how they send lists that are larger than a message.
 
 pub mod client;
 mod code;
@@ -16,6 +16,7 @@ pub mod failure;
 mod generated;
 pub mod idle;
 mod omit;
+pub mod parts;
 pub mod peer;
 pub mod transport;
 

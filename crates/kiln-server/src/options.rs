@@ -74,7 +74,7 @@ pub struct Options {
 impl Options {
     /// The size limits of messages, for Porch's programs and for kiln's.
     pub(crate) fn message_limits(&self) -> MessageLimits {
-        MessageLimits::new(self.max_message_size).at_most(self.max_held_bytes)
+        MessageLimits::new(self.max_message_size).within(self.max_held_bytes)
     }
 }
 

@@ -10,7 +10,11 @@ use anyhow::Context as _;
 use prost::Message as _;
 
 /// The definitions, from `proto/`.
-const FILES: &[&str] = &["evaluator.proto", "kiln/evaluator/v1/failure.proto"];
+const FILES: &[&str] = &[
+    "evaluator.proto",
+    "kiln/evaluator/v1/failure.proto",
+    "kiln/evaluator/v1/streaming.proto",
+];
 
 /// Where the code goes, from the root of the workspace.
 pub const DIRECTORY: &str = "crates/kiln-proto/src/generated";

@@ -53,11 +53,11 @@ pub(crate) struct Args {
     simulated_network: String,
     /// Measure only this.
     #[arg(long)]
-    only: Option<Part>,
+    only: Option<Measurement>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum Measurement {
     /// Calls with a ready pod.
     Warm,
     /// Calls without a pod.
@@ -85,15 +85,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     };
     let is_wanted = |part| args.only.is_none_or(|only| only == part);
     let mut ratio = None;
-    if is_wanted(Part::Warm) {
+    if is_wanted(Measurement::Warm) {
         ratio = Some(warm::run(&bench, out)?);
         bench.runtime.block_on(bench.cluster.clear())?;
     }
-    if is_wanted(Part::Cold) {
+    if is_wanted(Measurement::Cold) {
         cold::run(&bench, out)?;
         bench.runtime.block_on(bench.cluster.clear())?;
     }
-    if is_wanted(Part::Crowd) {
+    if is_wanted(Measurement::Crowd) {
         crowd::run(&bench, out)?;
     }
     match ratio {

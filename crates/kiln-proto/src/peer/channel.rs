@@ -19,6 +19,7 @@ use tower_service::Service;
 use super::frames::FramesThenBody;
 use super::gzip::{self, DecompressError, HEAD};
 use super::{KnownPeer, MessageLimits, PeerFacts};
+use crate::parts::STREAMING_PATH;
 
 /// A connection that knows its peer. The first request is plain, because the peer is unknown.
 #[derive(Clone, Debug)]
@@ -71,7 +72,10 @@ impl Service<Request<Body>> for PeerChannel {
         let limits = self.limits;
         limits.announce(request.headers_mut());
         Box::pin(async move {
-            if peer.facts().is_some_and(|facts| facts.accepts_gzip) {
+            // Parts are sent as they are: their body is not one message.
+            let is_one_message = request.uri().path() != STREAMING_PATH;
+            let accepts_gzip = peer.facts().is_some_and(|facts| facts.accepts_gzip);
+            if is_one_message && accepts_gzip {
                 let (mut parts, body) = request.into_parts();
                 let (body, _) = gzip::compress_body(&mut parts.headers, body).await;
                 request = Request::from_parts(parts, body);

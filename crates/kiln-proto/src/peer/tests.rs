@@ -16,6 +16,7 @@ fn headers(entries: &[(&'static str, &'static str)]) -> HeaderMap {
 fn check(entries: &[(&'static str, &'static str)], max_message: Option<usize>, gzip: bool) {
     let facts = PeerFacts {
         max_message,
+        max_streamed: None,
         accepts_gzip: gzip,
     };
     assert_eq!(PeerFacts::of(&headers(entries)), facts);
@@ -37,14 +38,37 @@ fn headers_announce_limits_and_gzip() {
     MessageLimits::new(100).announce(&mut announced);
     let facts = PeerFacts::of(&announced);
     assert_eq!((facts.max_message, facts.accepts_gzip), (Some(100), true));
+    assert_eq!(facts.max_streamed, None);
+}
+
+#[test]
+fn lists_in_parts_are_announced_if_they_can_be_larger_than_messages() {
+    let default = MessageLimits::new(DEFAULT_MAX_MESSAGE_SIZE);
+    let announced = |limits: MessageLimits| {
+        let mut headers = HeaderMap::new();
+        limits.announce(&mut headers);
+        PeerFacts::of(&headers)
+    };
+    assert_eq!(announced(default).max_streamed, Some(256 << 20));
+    assert_eq!(
+        announced(default.within(80 << 20)).max_streamed,
+        Some(70 << 20)
+    );
+    assert_eq!(announced(default.within(70 << 20)).max_streamed, None);
+    assert_eq!(announced(MessageLimits::new(1000)).max_streamed, None);
+
+    let smaller = announced(default.within(80 << 20));
+    assert_eq!(default.sending_streamed(smaller), Some(70 << 20));
+    assert_eq!(default.sending_streamed(PeerFacts::default()), None);
+    assert_eq!(MessageLimits::new(1000).sending_streamed(smaller), None);
 }
 
 #[test]
 fn only_the_default_differs_between_porch_and_kiln() {
     let default = MessageLimits::new(DEFAULT_MAX_MESSAGE_SIZE);
     assert_eq!((default.porch, default.kiln), (6 << 20, 64 << 20));
-    assert_eq!(default.at_most(10 << 20).kiln, 10 << 20);
-    assert_eq!(default.at_most(1).kiln, 6 << 20);
+    assert_eq!(default.within(10 << 20).kiln, 10 << 20);
+    assert_eq!(default.within(1).kiln, 6 << 20);
     let given = MessageLimits::new(1000);
     assert_eq!((given.porch, given.kiln), (1000, 1000));
 }
@@ -55,6 +79,7 @@ fn the_smaller_limit_of_two_kiln_programs_counts_for_sending() {
     let kiln = |max_message| PeerFacts {
         max_message: Some(max_message),
         accepts_gzip: true,
+        ..PeerFacts::default()
     };
     let porch = PeerFacts::default();
     assert_eq!(limits.sending(porch), 6 << 20);

@@ -1,5 +1,7 @@
 //! Routes requests to services.
 
+mod parts;
+
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use hyper::body::Incoming;
 use kiln_proto::SERVICE;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
 use kiln_proto::failure;
+use kiln_proto::parts::STREAMING_PATH;
 use kiln_proto::peer::{MessageLimits, PeerFacts, gzip};
 use prost::Message as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -26,7 +29,7 @@ use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, decompr
 use crate::codec::EvaluateCodec;
 use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
-use crate::held::{Held, HeldBytes, StreamKind};
+use crate::held::{Held, HeldBytes, NoRoom, StreamKind};
 use crate::options::Options;
 use crate::service::{Arrival, Service};
 use crate::status;
@@ -121,10 +124,18 @@ impl Router {
             let text = "missing or invalid bearer token";
             return refuse(&Status::unauthenticated(text));
         }
-        if service == SERVICE && method == "EvaluateFunction" {
-            return match self.connections.takes_calls(connection) {
-                true => self.evaluate(request, connection),
-                false => refuse(&status::too_many_connections()),
+        let streamed = match path {
+            STREAMING_PATH => self.message_limits.streamed(),
+            _ => None,
+        };
+        let is_call = service == SERVICE && method == "EvaluateFunction" || streamed.is_some();
+        if is_call && !self.connections.takes_calls(connection) {
+            return refuse(&status::too_many_connections());
+        }
+        if is_call {
+            return match streamed {
+                Some(limit) => self.evaluate_parts(request, connection, limit),
+                None => self.evaluate(request, connection),
             };
         }
         let reflection = self.reflection.iter().find(|(name, _)| *name == service);
@@ -175,6 +186,28 @@ impl Router {
         Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer)
     }
 
+    /// Charges the stream of a call whose messages have at most `max_message_size` bytes.
+    fn begin(
+        &self,
+        request: &Request<Incoming>,
+        connection: &OpenConnection,
+        max_message_size: usize,
+        max_answer: Option<usize>,
+    ) -> Result<ArrivingCall, NoRoom> {
+        let stream = self.held(connection);
+        Ok(ArrivingCall {
+            arrival: Arrival {
+                at: Instant::now(),
+                caller: connection.caller(),
+                max_message_size,
+                max_answer,
+            },
+            held: self.held(connection),
+            stream: stream.for_stream(StreamKind::Other, request)?,
+            room: answer::announced_room(request.headers()),
+        })
+    }
+
     fn evaluate(
         &self,
         request: Request<Incoming>,
@@ -184,20 +217,16 @@ impl Router {
         let peer = PeerFacts::of(request.headers());
         let limits = self.limits(self.message_limits.receiving(peer));
         let connection = Arc::clone(connection);
-        let stream = self.held(&connection);
-        let stream = stream.for_stream(StreamKind::Other, &request);
-        let Ok(stream) = stream else {
+        let Ok(arriving) = self.begin(&request, &connection, limits.size, peer.max_message) else {
             return refuse(&status::too_many_streams());
         };
-        let mut held = self.held(&connection);
-        let room = answer::announced_room(request.headers());
-        let arrival = Arrival {
-            at: Instant::now(),
-            caller: connection.caller(),
-            max_message_size: limits.size,
-            max_answer: peer.max_message,
-        };
         Box::pin(async move {
+            let ArrivingCall {
+                arrival,
+                mut held,
+                stream,
+                room,
+            } = arriving;
             let (mut parts, body) = request.into_parts();
             let mut message = match receive(body, &limits, Some(&mut held)).await {
                 Ok(message) => message,
@@ -242,6 +271,16 @@ impl Router {
             timeout: self.request_timeout,
         }
     }
+}
+
+/// A call whose request has not been received.
+struct ArrivingCall {
+    arrival: Arrival,
+    /// Nothing is charged yet.
+    held: Held,
+    stream: Held,
+    /// How many bytes of details the caller accepts with a failure.
+    room: Option<usize>,
 }
 
 /// The method of the evaluator service, for tonic.

@@ -9,6 +9,7 @@ mod harness;
 mod health;
 mod hostile;
 mod limits;
+mod parts;
 mod peers;
 mod raw;
 mod reflection;

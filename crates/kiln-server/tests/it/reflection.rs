@@ -27,8 +27,13 @@ async fn services_are_listed() {
         .iter()
         .map(|service| service.name.as_str())
         .collect();
-    assert!(names.contains(&"evaluator.FunctionEvaluator"), "{names:?}");
-    assert!(names.contains(&"grpc.health.v1.Health"), "{names:?}");
+    for name in [
+        "evaluator.FunctionEvaluator",
+        "grpc.health.v1.Health",
+        "kiln.evaluator.v1.StreamingEvaluator",
+    ] {
+        assert!(names.contains(&name), "{names:?}");
+    }
 }
 
 #[tokio::test]

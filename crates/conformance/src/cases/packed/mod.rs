@@ -31,12 +31,12 @@ pub(crate) struct Args {
 #[derive(Serialize, Deserialize)]
 struct Directory {
     directory: PathBuf,
-    files: BTreeMap<PathBuf, Content>,
+    files: BTreeMap<PathBuf, PackedContent>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Content {
+enum PackedContent {
     Text(String),
     Binary { base64: String },
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn collect(
     tree: &Path,
     directory: &Path,
-    directories: &mut BTreeMap<PathBuf, BTreeMap<PathBuf, Content>>,
+    directories: &mut BTreeMap<PathBuf, BTreeMap<PathBuf, PackedContent>>,
 ) -> Result<()> {
     let is_case = directory.join(EXPECTED).is_dir();
     let mut files = BTreeMap::new();
@@ -72,7 +72,7 @@ fn collect(
                     let bytes = fs::read(&path)?;
                     files.insert(
                         path.strip_prefix(directory)?.to_owned(),
-                        Content::new(bytes),
+                        PackedContent::new(bytes),
                     );
                 }
             }
@@ -84,20 +84,20 @@ fn collect(
     Ok(())
 }
 
-impl Content {
-    fn new(bytes: Vec<u8>) -> Content {
+impl PackedContent {
+    fn new(bytes: Vec<u8>) -> PackedContent {
         String::from_utf8(bytes).map_or_else(
-            |error| Content::Binary {
+            |error| PackedContent::Binary {
                 base64: STANDARD.encode(error.as_bytes()),
             },
-            Content::Text,
+            PackedContent::Text,
         )
     }
 
     fn bytes(self) -> Result<Vec<u8>> {
         Ok(match self {
-            Content::Text(text) => text.into_bytes(),
-            Content::Binary { base64 } => STANDARD.decode(base64)?,
+            PackedContent::Text(text) => text.into_bytes(),
+            PackedContent::Binary { base64 } => STANDARD.decode(base64)?,
         })
     }
 }
