@@ -21,13 +21,15 @@ use kiln_wasm::{
 
 use crate::config::RunnerConfig;
 use crate::environment::Environment;
-use crate::{images, registry};
+use crate::images::{self, NamespaceProbe};
+use crate::registry;
 
 /// The evaluators that flags enable, except pods.
 pub(crate) struct PreparedEvaluators {
     pub(crate) chain: ChainOptions,
     /// What the sandbox of executables enforces.
     pub(crate) sandbox: Vec<String>,
+    pub(crate) namespace_probe: Option<NamespaceProbe>,
 }
 
 /// The evaluators that flags enable, except pods. Returns every configuration error.
@@ -41,7 +43,11 @@ pub(crate) fn prepare(
         false => None,
     };
     let native = config.evaluators.native.then(native);
-    let image = images::evaluator(config, environment)?;
+    let images = images::prepare(config, environment)?;
+    let (image, namespace_probe) = match images {
+        Some(images) => (Some(images.evaluator), Some(images.probe)),
+        None => (None, None),
+    };
     let wasm = match config.evaluators.wasm {
         true => Some(wasm(config, environment)?),
         false => None,
@@ -61,6 +67,7 @@ pub(crate) fn prepare(
             ..ChainOptions::default()
         },
         sandbox: measures,
+        namespace_probe,
     })
 }
 

@@ -1,6 +1,8 @@
 //! The evaluator of images that run without a pod.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 
 use anyhow::Result;
 use kiln_go::error_chain;
@@ -14,11 +16,17 @@ use crate::config::RunnerConfig;
 use crate::environment::Environment;
 use crate::registry;
 
-/// The evaluator of images; `None` if it is disabled or there is no place for images.
-pub(crate) fn evaluator(
+/// The evaluator of images, and the attempt to use namespaces, which runs while the server starts.
+pub(crate) struct PreparedImages {
+    pub(crate) evaluator: Arc<dyn Evaluator>,
+    pub(crate) probe: NamespaceProbe,
+}
+
+/// Prepares the evaluator of images; `None` if it is disabled or there is no place for images.
+pub(crate) fn prepare(
     config: &RunnerConfig,
     environment: &Environment,
-) -> Result<Option<Arc<dyn Evaluator>>> {
+) -> Result<Option<PreparedImages>> {
     if !config.evaluators.image {
         return Ok(None);
     }
@@ -31,7 +39,7 @@ pub(crate) fn evaluator(
         .memory
         .and_then(|memory| u64::try_from(memory.get()).ok());
     let registry = registry::options(config, environment)?;
-    let evaluator = ImageEvaluator::new(ImageOptions {
+    let evaluator = Arc::new(ImageEvaluator::new(ImageOptions {
         store: Some(store.clone()),
         registry,
         pull_policy: config.image.pull_policy,
@@ -47,17 +55,39 @@ pub(crate) fn evaluator(
         environment: environment.variables.clone(),
         temporary: environment.temporary.clone(),
         ..ImageOptions::default()
-    });
-    // At the start, so that the first call does not wait for it and the log shows it.
-    match evaluator.probe_namespaces() {
-        Ok(()) => tracing::info!("images run in namespaces, from {}", store.display()),
-        Err(error) => tracing::info!(
-            "images without a pod are limited to static programs, from {}: {}",
-            store.display(),
-            error_chain(&*error)
-        ),
+    }));
+    Ok(Some(PreparedImages {
+        probe: NamespaceProbe::start(Arc::clone(&evaluator), store),
+        evaluator,
+    }))
+}
+
+/// Tries namespaces once and logs the result. Dropping it waits, so that no directory of the attempt is left behind.
+pub(crate) struct NamespaceProbe(Option<JoinHandle<()>>);
+
+impl NamespaceProbe {
+    /// On a thread, because the server need not wait for it.
+    fn start(evaluator: Arc<ImageEvaluator>, store: PathBuf) -> NamespaceProbe {
+        let thread = Builder::new().name("namespace-probe".to_owned());
+        let started = thread.spawn(move || match evaluator.probe_namespaces() {
+            Ok(()) => tracing::info!("images run in namespaces, from {}", store.display()),
+            Err(error) => tracing::info!(
+                "images without a pod are limited to static programs, from {}: {}",
+                store.display(),
+                error_chain(&*error)
+            ),
+        });
+        // Without a thread, the first image shows what works.
+        NamespaceProbe(started.ok())
     }
-    Ok(Some(Arc::new(evaluator)))
+}
+
+impl Drop for NamespaceProbe {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            thread.join().ok();
+        }
+    }
 }
 
 /// Logs pulls and collections of the store.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use kiln_server::{
-    BearerToken, Observer, Options, Server, StopHandle, Tls, Words, build_runtime, stop_on_signals,
+    BearerToken, Observer, Options, Server, StopHandle, StopSignals, Tls, Words, build_runtime,
 };
 use kiln_telemetry::{CallHistory, FailureMessages, PageServer};
 use tokio::task::JoinHandle;
@@ -15,6 +15,7 @@ use crate::answers;
 use crate::config::RunnerConfig;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 use crate::evaluators::{self, PreparedEvaluators};
+use crate::images::NamespaceProbe;
 use crate::pods;
 use crate::started_pods::{ShutDown, StartedPods};
 use crate::status::{self, ConfiguredLimits, StatusCollector, StatusListener};
@@ -40,6 +41,7 @@ pub struct FunctionRunner {
     status_page: Option<PageServer>,
     shut_down_pods: Option<ShutDown>,
     signals: JoinHandle<()>,
+    namespace_probe: Option<NamespaceProbe>,
 }
 
 /// Makes a runner. Finds every error before the port is bound. Calls `start_pods` if pods are enabled.
@@ -51,7 +53,11 @@ pub async fn prepare(
 ) -> Result<FunctionRunner> {
     // First, because workers start while everything else is prepared.
     let workers = workers::start(config, environment)?;
-    let PreparedEvaluators { mut chain, sandbox } = evaluators::prepare(config, environment)?;
+    let PreparedEvaluators {
+        mut chain,
+        sandbox,
+        namespace_probe,
+    } = evaluators::prepare(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(BearerToken::load).transpose();
     let token = token.context("read the token file")?.map(Arc::new);
@@ -101,6 +107,7 @@ pub async fn prepare(
         (Some(status), Some(_)) => StatusListener::bind(status)?,
         _ => None,
     };
+    let signals = StopSignals::listen().context("listen for signals")?;
     let server = match config.address {
         Some(address) => Server::bind((address, config.port).into(), evaluators, options).await?,
         None => Server::bind_all(config.port, evaluators, options).await?,
@@ -122,9 +129,7 @@ pub async fn prepare(
         }
         _ => None,
     };
-    // Before the log shows that there is a runner to stop.
-    let signals = stop_on_signals(server.stop()).context("listen for signals")?;
-    let signals = tokio::spawn(signals);
+    let signals = tokio::spawn(signals.stop(server.stop()));
     tracing::info!(
         address = %server.address(),
         evaluators = names.join(", "),
@@ -137,6 +142,7 @@ pub async fn prepare(
         status_page,
         shut_down_pods,
         signals,
+        namespace_probe,
     })
 }
 
@@ -164,6 +170,7 @@ impl FunctionRunner {
         }
         self.signals.abort();
         drop(self.status_page);
+        drop(self.namespace_probe);
         tracing::info!("function runner has ended");
     }
 }

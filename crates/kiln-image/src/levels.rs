@@ -53,7 +53,7 @@ impl Levels {
         if let Some(refused) = self.refused.get() {
             return Err(Arc::clone(refused));
         }
-        let probes = ImageSandbox::probe(temporary).into_iter();
+        let probes = ImageSandbox::probe(temporary);
         let mut last = None;
         for probe in probes.filter(|probe| probe.level != IsolationLevel::Landlock) {
             match probe.outcome {

@@ -48,7 +48,7 @@ pub use options::{
     DEFAULT_REQUEST_TIMEOUT, Options, Words,
 };
 pub use server::{BindError, Server};
-pub use signals::stop_on_signals;
+pub use signals::StopSignals;
 pub use threads::build_runtime;
 pub use tls::{Tls, TlsError, TlsFiles};
 pub use token::BearerToken;

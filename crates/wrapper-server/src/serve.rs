@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use kiln_runtime::EvaluatorChain;
 use kiln_runtime::process::adopt_orphans;
-use kiln_server::{Server, build_runtime, stop_on_signals};
+use kiln_server::{Server, StopSignals, build_runtime};
 use kiln_telemetry::BuildInfo;
 
 use crate::config::{ServerConfig, ServerFlags};
@@ -51,13 +51,13 @@ fn serve(config: &ServerConfig) -> Result<()> {
     let runtime = build_runtime(&mut tokio::runtime::Builder::new_current_thread());
     let runtime = runtime.context("failed to start")?;
     runtime.block_on(async {
+        let signals = StopSignals::listen()?;
         let server = Server::bind_all(config.port, evaluators, options).await;
         let server = server.context("failed to listen")?;
         if config.is_plaintext() {
             tracing::warn!("serving without TLS; enable it with --tls-cert and --tls-key");
         }
-        // Before the log shows that there is a server to stop.
-        tokio::spawn(stop_on_signals(server.stop())?);
+        tokio::spawn(signals.stop(server.stop()));
         tracing::info!(
             entrypoint = ?config.entrypoint,
             "Listening on :{}",

@@ -92,9 +92,9 @@ impl ImageSandbox {
         })
     }
 
-    /// Tries each level on this system, by the very steps of a run. `temporary` is a directory for the root of the
-    /// attempts.
-    pub fn probe(temporary: &Path) -> Vec<LevelProbe> {
+    /// Tries each level on this system, from the strongest, by the very steps of a run: each when the iterator comes to
+    /// it. `temporary` is a directory for the root of the attempts.
+    pub fn probe(temporary: &Path) -> impl Iterator<Item = LevelProbe> {
         probe::try_levels(temporary)
     }
 

@@ -18,17 +18,16 @@ use crate::image::{
 };
 use crate::measure::{SandboxError, StartError};
 
-pub(super) fn try_levels(temporary: &Path) -> Vec<LevelProbe> {
+pub(super) fn try_levels(temporary: &Path) -> impl Iterator<Item = LevelProbe> {
     let levels = IsolationLevel::ALL.into_iter();
-    let probes = levels.map(|level| LevelProbe {
+    levels.map(|level| LevelProbe {
         level,
         outcome: match level {
             IsolationLevel::Namespaces => try_namespaces(temporary, ProcKind::Own),
             IsolationLevel::NamespacesWithOuterProc => try_namespaces(temporary, ProcKind::Outer),
             IsolationLevel::Landlock => Support::probe().check(),
         },
-    });
-    probes.collect()
+    })
 }
 
 /// Isolates a process that exits at once.

@@ -12,7 +12,7 @@ use super::{CheckStatus, DoctorCheck, SANDBOX};
 
 /// Tries each level.
 pub(super) fn checks() -> Vec<DoctorCheck> {
-    let probes = ImageSandbox::probe(&std::env::temp_dir());
+    let probes: Vec<LevelProbe> = ImageSandbox::probe(&std::env::temp_dir()).collect();
     let strongest = probes
         .iter()
         .any(|probe| probe.level == IsolationLevel::Namespaces && probe.outcome.is_ok());
