@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use kiln_krm::annotations::{self, PACKAGE_PATH};
+use kiln_krm::annotations::PACKAGE_PATH;
 use kiln_krm::check::{ListKind, ListNotKrm, check_list};
 use kiln_krm::kptfile::{Function, FunctionKind};
 use kiln_krm::read::{AnswerError, read_answer, read_function_output};
@@ -13,6 +13,7 @@ use kiln_runtime::{Input, Outcome, Output, PeerProblem, RunError};
 use kiln_yaml::{Document, NodeRef};
 
 use crate::call_record::{CallRecord, TouchedResources, secrets, touched};
+use crate::default_paths::set_default_paths;
 use crate::error::{Exit, Failure, Unavailability};
 use crate::function::ReadyFunction;
 use crate::log::{Event, StepNumber};
@@ -278,7 +279,7 @@ impl FunctionCall<'_> {
         let (output, exit) = self.take_outcome(ran, result);
         if is_as_given && exit.is_none() {
             return match keep_all(inputs) {
-                Ok(returned) => with_default_paths(returned, inputs, &directory, None),
+                Ok(returned) => self.with_default_paths(returned, inputs, &directory, None),
                 Err(error) => Filtered::failed(text(error)),
             };
         }
@@ -303,12 +304,31 @@ impl FunctionCall<'_> {
             Err(error) => return Filtered::failed(text(error)),
         };
         match exit {
-            None => with_default_paths(returned, inputs, &directory, results),
+            None => self.with_default_paths(returned, inputs, &directory, results),
             exit => Filtered {
                 returned,
                 reported: results,
                 error: exit,
             },
+        }
+    }
+
+    /// The output of a function that succeeded. Resources without a path get one.
+    fn with_default_paths(
+        &self,
+        mut returned: Vec<Returned>,
+        inputs: &mut [Resource],
+        directory: &str,
+        reported: Option<Document>,
+    ) -> Filtered {
+        let set = set_default_paths(&mut returned, inputs, directory, self.options.compat);
+        if set.is_err() {
+            returned.clear();
+        }
+        Filtered {
+            returned,
+            reported,
+            error: set.err().map(text),
         }
     }
 
@@ -407,24 +427,6 @@ fn is_as_given(ran: &Result<Outcome, RunError>, input: &Input<'_>) -> bool {
     }
 }
 
-/// The output of a function that succeeded. Resources without a path get one.
-fn with_default_paths(
-    mut returned: Vec<Returned>,
-    inputs: &mut [Resource],
-    directory: &str,
-    reported: Option<Document>,
-) -> Filtered {
-    let error = set_default_paths(&mut returned, inputs, directory).err();
-    if error.is_some() {
-        returned.clear();
-    }
-    Filtered {
-        returned,
-        reported,
-        error,
-    }
-}
-
 /// What is reported about a call.
 struct CallAccount {
     result: Box<FunctionResult>,
@@ -504,32 +506,6 @@ fn set_package(
         resource
             .set_annotation(PACKAGE_PATH, package)
             .map_err(text)?;
-    }
-    Ok(())
-}
-
-/// Sets the path of resources that have none.
-fn set_default_paths(
-    returned: &mut [Returned],
-    inputs: &mut [Resource],
-    directory: &str,
-) -> Result<(), CallError> {
-    for item in returned {
-        let Some(resource) = item.resource_mut(inputs) else {
-            continue;
-        };
-        annotations::mirror(resource).map_err(text)?;
-        // What has an annotation has metadata.
-        if resource.annotation(annotations::PATH).is_some() {
-            continue;
-        }
-        if resource.meta().is_missing {
-            return Err(text(paths::PathError::NoMetadata));
-        }
-        let path = paths::default_path(directory, resource.root());
-        for key in [annotations::PATH, annotations::LEGACY_PATH] {
-            resource.set_annotation(key, &path).map_err(text)?;
-        }
     }
     Ok(())
 }

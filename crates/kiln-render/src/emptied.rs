@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kiln_krm::Resource;
-use kiln_krm::annotations::PACKAGE_PATH;
+use kiln_krm::annotations::{PACKAGE_PATH, PATH};
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::paths;
 
@@ -107,7 +107,11 @@ impl Inventory {
                 continue;
             };
             if resource.kind() == FILE_NAME {
-                held.kptfiles = 0;
+                // In another file it does not describe the package.
+                let path = resource.annotation(PATH).unwrap_or(FILE_NAME);
+                if paths::base(path) == FILE_NAME {
+                    held.kptfiles = 0;
+                }
             } else if held.resources > 0
                 && (held.has_new
                     || resource.origin().is_some()

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use kiln_krm::annotations::{LEGACY_PATH, PACKAGE_PATH, PATH};
 use kiln_krm::kptfile::{BFS_RENDERING, Condition, FILE_NAME, SAVE_ON_RENDER_FAILURE};
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, FileChange, FileSource, ReadSet, WriteError, WriteOptions, plan_write,
+    Bytes, EmptiedFiles, FileChange, FileSource, ReadSet, WriteError, WriteOptions, check_targets,
+    plan_write,
 };
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, meta, paths};
@@ -205,7 +206,11 @@ impl RenderOutput {
                     package: status.root.clone(),
                     threads: self.threads,
                 };
-                plan_write(resources, &self.read, &options)?
+                let changes = plan_write(resources, &self.read, &options)?;
+                if status.compat == RenderCompat::Kiln {
+                    check_targets(&changes, &self.read, files)?;
+                }
+                changes
             }
         };
         status.add_to(&mut changes, files);

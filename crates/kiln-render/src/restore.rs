@@ -20,6 +20,7 @@ use crate::foot_comments::{
     MovedComments, foot_lines, has_comment_above, keep_foot, remove_foreign_feet,
     remove_repeated_heads,
 };
+use crate::lost_anchors::restore_anchors;
 use crate::options::RenderCompat;
 use crate::stray_annotations::GivenAnnotations;
 
@@ -180,6 +181,7 @@ impl Restorer<'_> {
             output = match restore_edited(output, input) {
                 Ok(Edited::Unchanged) => return Ok(Returned::Kept(index)),
                 Ok(Edited::Changed(mut output)) => {
+                    restore_anchors(output.document_mut(), input.document());
                     remove_ids(&mut output)?;
                     return Ok(Returned::New(output));
                 }
@@ -197,6 +199,9 @@ impl Restorer<'_> {
         restore_one(&mut output, input, self.compat)?;
         if may_keep && is_unchanged(input.root(), output.root()) {
             return Ok(Returned::Kept(index));
+        }
+        if self.compat == RenderCompat::Kiln {
+            restore_anchors(output.document_mut(), input.document());
         }
         remove_ids(&mut output)?;
         Ok(Returned::New(Box::new(output)))

@@ -5,6 +5,12 @@ use std::collections::HashMap;
 use crate::{Document, Kind, NodeId};
 
 impl Document {
+    /// Whether a node has an anchor, or had one before it was replaced.
+    pub fn has_anchors(&self) -> bool {
+        let mut extras = self.extras.iter();
+        extras.any(|extra| !self.text(extra.anchor).is_empty())
+    }
+
     /// For each alias the last node before it that has its name as an anchor.
     pub fn alias_targets(&self) -> HashMap<NodeId, NodeId> {
         let mut named: HashMap<&str, NodeId> = HashMap::new();

@@ -16,7 +16,8 @@ mod walk;
 pub use files::{Entry, EntryKind, FileError, FileSource, MemoryFiles};
 pub use keep::write_kept_documents;
 pub use plan::{
-    Bytes, EmptiedFiles, FileAction, FileChange, WriteError, WriteOptions, plan_copy, plan_write,
+    Bytes, EmptiedFiles, FileAction, FileChange, WriteError, WriteOptions, check_targets,
+    plan_copy, plan_write,
 };
 pub use read::{PackageError, ReadSet, read_package};
 pub use walk::{ListOptions, PACKAGE_FILE, PackageFile, Subpackages, list_package_files};

@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use kiln_go::NumberError;
 
 use super::assign_files::{FileResource, assign_files, sort};
+use super::files::FileSource;
 use super::keep::keep_bytes;
 use super::read::ReadSet;
 use crate::dialect::Dialect;
@@ -115,6 +116,15 @@ pub enum WriteError {
         index: String,
         reason: NumberError,
     },
+    /// A file that no resource was read from would be replaced.
+    #[error(
+        "cannot write {0}: the file exists, and no resource was read from it; a function may only replace files of \
+         resources, so remove the file or let the function use another path"
+    )]
+    NotRead(String),
+    /// A path in the directory of a git repository.
+    #[error("cannot write {0}: a function may not change files of git")]
+    GitFile(String),
     /// A resource cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -145,6 +155,31 @@ pub fn plan_write(
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(changes)
+}
+
+/// Refuses changes of files of the package that are not files of resources, such as those in `.krmignore`. The original
+/// tools replace them.
+pub fn check_targets(
+    changes: &[FileChange],
+    before: &ReadSet,
+    files: &dyn FileSource,
+) -> Result<(), WriteError> {
+    for FileChange { path, action } in changes {
+        let FileAction::Write(content) = action else {
+            continue;
+        };
+        if before.get(path).is_some() {
+            continue;
+        }
+        if path.split('/').any(|name| name == ".git") {
+            return Err(WriteError::GitFile(path.clone()));
+        }
+        // What cannot be read is reported when it is written.
+        if files.read(path).is_ok_and(|found| found != *content) {
+            return Err(WriteError::NotRead(path.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// The files of a new directory with these resources, by path. `before` is what the resources were read from: unchanged

@@ -530,3 +530,95 @@ fn different_changes_of_one_file_are_refused() {
     assert!(ran.stderr.contains(reason), "{}", ran.stderr);
     assert_eq!(content(&test_env, "pkg/a.yaml"), before);
 }
+
+/// A package whose pipeline runs a built-in function with a configuration.
+fn native_package(image: &str, config: &str, resource: &str) -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+    let step = format!("pipeline:\n  mutators:\n  - image: {image}\n    {config}\n");
+    test_env.write("pkg/Kptfile", &format!("{kptfile}{step}"));
+    test_env.write("pkg/a.yaml", resource);
+    test_env
+}
+
+#[test]
+fn an_alias_keeps_the_value_of_an_anchor_that_a_function_replaces() {
+    let resource = |namespace: &str, alias: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: {namespace}\n\
+             data:\n  first: {alias} # kept\n  second: *ns\n"
+        )
+    };
+    let config = "configMap:\n      namespace: prod";
+    let test_env = native_package("set-namespace:v0.4.1", config, &resource("&ns old", "*ns"));
+    for _ in 0..2 {
+        let ran = render(&test_env, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(
+            content(&test_env, "pkg/a.yaml"),
+            resource("prod", "&ns old")
+        );
+    }
+}
+
+#[test]
+fn other_line_breaks_do_not_move_fields() {
+    for line_break in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+        let resource = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a{line_break}data:\n  a: b\n"
+        );
+        let config = "configMap:\n      namespace: prod";
+        let test_env = native_package("set-namespace:v0.4.1", config, &resource);
+        let ran = render(&test_env, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let written = content(&test_env, "pkg/a.yaml");
+        let metadata = written.split("data:\n  a: b").next().unwrap_or_default();
+        assert!(metadata.contains("namespace: prod"), "{written:?}");
+        let ran = render(&test_env, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(content(&test_env, "pkg/a.yaml"), written);
+    }
+}
+
+#[test]
+fn files_that_were_not_read_are_not_replaced() {
+    let script = "configPath: fn.yaml";
+    for path in ["README.md", "ignored.yaml", ".krmignore", ".git/hooks"] {
+        let test_env = native_package("starlark:v0.5.0", script, &config_map("a", "old"));
+        let keys = [
+            "internal.config.kubernetes.io/path",
+            "config.kubernetes.io/path",
+        ];
+        let lines = keys
+            .map(|key| format!("    r[\"metadata\"][\"annotations\"][\"{key}\"] = \"{path}\"\n"));
+        let config = format!(
+            "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: fn\n  annotations:\n    \
+             config.kubernetes.io/local-config: 'true'\nsource: |\n  for r in ctx.resource_list[\"items\"]:\n    \
+             if r[\"kind\"] == \"ConfigMap\":\n  {}  {}",
+            lines[0], lines[1]
+        );
+        test_env.write("pkg/fn.yaml", &config);
+        test_env.write("pkg/README.md", "# Shop\n");
+        test_env.write("pkg/ignored.yaml", "a: b\n");
+        test_env.write("pkg/.krmignore", "ignored.yaml\n");
+        let before = files(&test_env.work());
+        let ran = render(&test_env, &["--no-status"]);
+        assert_eq!(ran.code, Some(1), "{path}: {}", ran.stderr);
+        let reason = format!("cannot write {path}: ");
+        assert!(ran.stderr.contains(&reason), "{}", ran.stderr);
+        assert_eq!(files(&test_env.work()), before, "{path}");
+    }
+}
+
+#[test]
+fn a_kptfile_without_its_path_stays_the_kptfile() {
+    let config = "configMap:\n      prepend: dev-";
+    let image = "ensure-name-substring:v0.2.1";
+    let test_env = native_package(image, config, &config_map("a", "old"));
+    for _ in 0..2 {
+        let ran = render(&test_env, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let kptfile = content(&test_env, "pkg/Kptfile");
+        assert!(kptfile.contains("kind: Kptfile"), "{kptfile}");
+    }
+}

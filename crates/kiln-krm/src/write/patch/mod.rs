@@ -25,6 +25,9 @@ struct Replacement {
 /// The text of `before` with the edits that lead to `after`; none if they cannot be put in place by place.
 pub(crate) fn patch(before: &Document, after: &Document, edits: &Edits) -> Option<String> {
     let text = before.source_text();
+    if has_other_line_breaks(text) {
+        return None;
+    }
     let mut replacements = Vec::with_capacity(edits.values.len() + edits.added.len());
     for (parent, value) in &edits.values {
         let is_flow = before.node(*parent).style().contains(Style::FLOW);
@@ -54,6 +57,11 @@ pub(crate) fn patch(before: &Document, after: &Document, edits: &Edits) -> Optio
     }
     patched.push_str(text.get(from..)?);
     Some(patched)
+}
+
+/// Whether a line may end with another character than a line feed, as YAML 1.1 has it.
+fn has_other_line_breaks(text: &str) -> bool {
+    text.contains('\r') || !text.is_ascii() && text.contains(['\u{85}', '\u{2028}', '\u{2029}'])
 }
 
 /// Another value in its line.

@@ -119,6 +119,11 @@ fn unusual_lines_are_merged() {
         "metadata:\n  name:  a\n",
         "metadata:\n  name: a  # b\n",
         "metadata:\n  labels:\n    a:\n",
+        // Other line breaks.
+        "metadata:\n  name: a\rspec: 1\n",
+        "metadata:\n  labels:\n    a: b\u{85}spec: 1\n",
+        "metadata:\n  labels:\n    a: b\u{2028}spec: 1\n",
+        "metadata:\n  name: a\u{2029}spec: 1\n",
     ] {
         assert_eq!(patched(text), None, "{text}");
     }

@@ -15,7 +15,7 @@ use kiln_krm::kptfile::{
 };
 use kiln_krm::package::{
     Bytes, EmptiedFiles, FileAction, FileChange, FileSource, ListOptions, ReadSet, Subpackages,
-    WriteOptions, plan_write,
+    WriteOptions, check_targets, plan_write,
 };
 use kiln_krm::read::read_loose_file;
 use kiln_krm::results::FunctionResultList;
@@ -245,6 +245,9 @@ impl EvalCall<'_> {
                 let changes = recorder
                     .interruptible(|| plan_output(source, output, &before, setup.behaviour()));
                 let mut changes = changes?;
+                if let (RenderCompat::Kiln, Some(files)) = (setup.behaviour(), files) {
+                    check_targets(&changes, &before, files)?;
+                }
                 if let (Some(saving), None) = (&saving, source.location.file()) {
                     saved_message = saving.add_to(&mut changes, &source.path)?;
                 }

@@ -14,7 +14,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use kiln_krm::annotations::LEGACY_INDEX;
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteError, WriteOptions, plan_write,
+    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteError, WriteOptions,
+    check_targets, plan_write,
 };
 use kiln_krm::write::write_legacy_stream;
 use kiln_krm::{Dialect, Resource, meta};
@@ -146,6 +147,9 @@ fn save(
         return Err(WriteError::MissingAnnotation(LEGACY_INDEX).into());
     }
     let changes = interruptible(|| plan_write(resources, before, &options))?;
+    if ui.compat() == Compat::Kiln {
+        check_targets(&changes, before, files)?;
+    }
     let options = ApplyOptions {
         new_files,
         ..ApplyOptions::default()
