@@ -1,8 +1,10 @@
 //! Output: data to standard output, messages to standard error, as text or as JSON.
 
+mod printable;
 mod record;
 mod screen;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Context, Result};
@@ -12,6 +14,8 @@ use crate::compat::Compat;
 use crate::environment::{CI, TERM};
 use crate::error::CommandError;
 use crate::log_format::LogFormat;
+
+use printable::{without_controls, without_workflow_commands};
 
 pub(crate) use record::{Item, Level, Record};
 pub(crate) use screen::{Progress, Screen, Work};
@@ -106,12 +110,24 @@ impl Ui {
     pub(crate) fn log(&self, record: &Record<'_>, text: &str) {
         let line = match self.format {
             LogFormat::Text | LogFormat::Github => {
-                let text = text.strip_suffix('\n').unwrap_or(text);
+                let text = self.printable(text.strip_suffix('\n').unwrap_or(text));
                 format!("{text}\n")
             }
             LogFormat::Json => format!("{}\n", record.to_line()),
         };
         self.screen.write(line.as_bytes());
+    }
+
+    /// The text as it may be printed. kpt prints everything as it is.
+    fn printable<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = match self.compat {
+            Compat::Kiln => without_controls(text),
+            Compat::Kpt | Compat::KptV039 => Cow::Borrowed(text),
+        };
+        match self.format {
+            LogFormat::Github => Cow::Owned(without_workflow_commands(&text).into_owned()),
+            LogFormat::Text | LogFormat::Json => text,
+        }
     }
 
     /// Prints lines for a program that reads the log, as they are.
@@ -126,10 +142,10 @@ impl Ui {
         }
     }
 
-    /// Prints output that a function wrote to standard error: as text unchanged, as JSON one record per line. `rest` keeps an
+    /// Prints output that a function wrote to standard error: as text unchanged, otherwise line by line. `rest` keeps an
     /// incomplete line.
     pub(crate) fn forward_stderr(&self, function: &str, output: &[u8], rest: &mut Vec<u8>) {
-        if self.format != LogFormat::Json {
+        if self.format == LogFormat::Text {
             self.screen.write(output);
             return;
         }
@@ -141,6 +157,13 @@ impl Ui {
         let after = rest.split_off(whole + 1);
         let lines = std::mem::replace(rest, after);
         self.forward_lines(function, &lines);
+    }
+
+    /// Prints all that a function wrote to standard error.
+    pub(crate) fn print_stderr(&self, function: &str, output: &[u8]) {
+        let mut rest = Vec::new();
+        self.forward_stderr(function, output, &mut rest);
+        self.forward_rest(function, &rest);
     }
 
     /// Prints the incomplete line that is left when a function ends.

@@ -90,7 +90,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         }
     })?;
     if finished.exit_code != 0 {
-        ui.forward_stderr(&image, &finished.stderr, &mut Vec::new());
+        ui.print_stderr(&image, &finished.stderr);
         return Err(anyhow!(
             "please ensure the container has an entrypoint and it supports --help flag: {}",
             finished.exit_text()
