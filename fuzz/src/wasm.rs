@@ -109,7 +109,7 @@ fn module(interface: WasmInterface, memory: &[u8], calls: &[u8]) -> String {
         WasmInterface::GoJs => {
             "(func (export \"run\") (param i32 i32) (call $calls))
              (func (export \"resume\") (call $calls))
-             (func (export \"getsp\") (result i32) (i32.const 4096))"
+             (func (export \"getsp\") (result i32) (call $calls) (i32.const 4096))"
         }
     });
     text.push(')');

@@ -159,7 +159,7 @@ impl Guest for CompiledInstance {
         parts(&mut self.store, Store::data_mut)
     }
 
-    fn call(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop> {
+    fn enter(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop> {
         let function = self.instance.get_func(&mut self.store, export);
         call(&mut self.store, function, export, arguments)
     }
@@ -179,7 +179,7 @@ impl Guest for CallingModule<'_> {
         parts(&mut self.0, Caller::data_mut)
     }
 
-    fn call(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop> {
+    fn enter(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop> {
         let function = self.0.get_export(export).and_then(Extern::into_func);
         call(&mut self.0, function, export, arguments)
     }

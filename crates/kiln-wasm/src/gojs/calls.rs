@@ -2,7 +2,7 @@
 
 use super::builtins::{JsBuiltin, set_function};
 use super::values::{GoValues, JsKind, JsValue, ObjectId};
-use crate::host::{Guest, MAX_NESTING, Stop};
+use crate::host::{Guest, Stop};
 
 /// What a call returns or throws.
 pub(super) type Thrown = Result<JsValue, JsValue>;
@@ -61,17 +61,7 @@ pub(super) fn begin_event(
 
 /// Lets the Go program run until it waits.
 pub(super) fn resume(guest: &mut dyn Guest) -> Result<(), Stop> {
-    let state = guest.state();
-    if state.nesting >= MAX_NESTING {
-        let text = format!(
-            "calls between the module and the host are nested more than {MAX_NESTING} deep"
-        );
-        return Err(Stop::Trap(text));
-    }
-    state.nesting += 1;
-    let resumed = guest.call("resume", &[]);
-    guest.state().nesting -= 1;
-    resumed.map(drop)
+    guest.call("resume", &[]).map(drop)
 }
 
 fn call_builtin(

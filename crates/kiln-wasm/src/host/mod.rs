@@ -20,16 +20,33 @@ pub use random::WasmRandom;
 
 use crate::gojs::GoValues;
 
-/// How deep calls from the module to the host and back may be nested. Each level takes stack of the calling thread.
-pub(crate) const MAX_NESTING: u32 = 48;
+/// How deep calls from the host to the module may be nested: the module can call the host, and the host the module again. Each
+/// level takes stack of the calling thread.
+const MAX_NESTING: u32 = 48;
 
 /// A module that runs, as host functions see it.
 pub(crate) trait Guest {
     /// The linear memory and the state of the call. Memory may have moved since the last call.
     fn parts(&mut self) -> (GuestMemory<'_>, &mut CallState);
 
-    /// Calls an exported function whose parameters and results are all 32-bit integers.
-    fn call(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop>;
+    /// Calls an exported function for [`Guest::call`], which counts it.
+    fn enter(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop>;
+
+    /// Calls an exported function whose parameters and results are all 32-bit integers. There is no other way from the host
+    /// into the module, so that no export of the module can nest calls without end.
+    fn call(&mut self, export: &str, arguments: &[i32]) -> Result<Option<i32>, Stop> {
+        let state = self.state();
+        if state.nesting >= MAX_NESTING {
+            let text = format!(
+                "calls between the module and the host are nested more than {MAX_NESTING} deep"
+            );
+            return Err(Stop::Trap(text));
+        }
+        state.nesting += 1;
+        let called = self.enter(export, arguments);
+        self.state().nesting -= 1;
+        called
+    }
 
     fn state(&mut self) -> &mut CallState {
         self.parts().1
@@ -123,6 +140,7 @@ pub(crate) struct CallState {
     pub(crate) memory: MemoryLimit,
     /// Values of Go's `js` interface.
     pub(crate) go: GoValues,
+    /// How many calls of the host are inside the module.
     pub(crate) nesting: u32,
 }
 

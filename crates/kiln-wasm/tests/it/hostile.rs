@@ -299,6 +299,21 @@ fn go_programs_with_bad_pointers_are_failures() {
     }
 }
 
+/// The host asks for the stack pointer after each call of a constructor.
+#[test]
+fn a_stack_pointer_that_needs_the_host_without_end_is_a_failure() {
+    let text = r#"(module (import "gojs" "syscall/js.valueNew" (func $import (param i32)))
+        (memory (export "mem") 1)
+        (func (export "run") (param i32 i32) (call $import (i32.const 1000)))
+        (func (export "resume"))
+        (func (export "getsp") (result i32) (call $import (i32.const 1000)) (i32.const 1000)))"#;
+    let answer = Call::new("").on_all_engines(&ModuleFile::of_text(text));
+    assert_eq!(
+        answer,
+        "-1||wasm trap: calls between the module and the host are nested more than 48 deep"
+    );
+}
+
 #[test]
 fn a_go_program_that_registers_nothing_is_a_failure() {
     let text = go_program("debug", "");
