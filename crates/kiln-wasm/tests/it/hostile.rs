@@ -179,6 +179,16 @@ fn an_endless_loop_ends_at_the_deadline() {
     );
 }
 
+/// The module that CI runs in the optimised program.
+#[test]
+fn a_long_loop_ends() {
+    let bytes = include_bytes!("../long_loop.wasm");
+    let text = include_str!("../long_loop.wat");
+    assert_eq!(wat::parse_str(text).unwrap(), bytes);
+    let answer = Call::new("input").on_all_engines(&ModuleFile::new(bytes));
+    assert_eq!(answer, "0|input|");
+}
+
 #[test]
 fn an_endless_loop_can_be_cancelled() {
     let module = ModuleFile::of_text(ENDLESS);
