@@ -76,6 +76,8 @@ impl HostBody {
         guest: &mut dyn Guest,
         arguments: HostArguments<'_>,
     ) -> Result<u32, Stop> {
+        // The interpreter looks at the clock after a number of instructions, however long the calls between them take.
+        guest.state().interrupt.check()?;
         match self {
             HostBody::Numbers(run) => run(guest, arguments),
             HostBody::Stack(run) => run(guest, arguments.word(0)).map(|()| 0),

@@ -1,6 +1,6 @@
 //! Modules that try to do harm: each ends with a clear error, within its limits.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kiln_runtime::{CancelToken, Limits};
 use kiln_wasm::{ModuleError, WasmModule};
@@ -177,6 +177,34 @@ fn an_endless_loop_ends_at_the_deadline() {
         answer.starts_with("error: function did not finish within 50ms"),
         "{answer}"
     );
+}
+
+/// The time goes into calls of the host, not into instructions.
+#[test]
+fn calls_of_the_host_without_end_end_at_the_deadline() {
+    let random = r#"(module
+        (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+        (memory (export "memory") 16)
+        (func (export "_start")
+          (loop $again (drop (call $random (i32.const 0) (i32.const 1000000))) (br $again))))"#;
+    let go_random = go_program(
+        "runtime.getRandomData",
+        "(i64.store (i32.const 1008) (i64.const 2048)) (i64.store (i32.const 1016) (i64.const 60000))
+         (loop $again (call $import (i32.const 1000)) (br $again))",
+    );
+    for text in [random, &go_random] {
+        let call = Call {
+            timeout: Duration::from_millis(50),
+            ..Call::new("")
+        };
+        let started = Instant::now();
+        let answer = call.on_all_engines(&ModuleFile::of_text(text));
+        assert!(
+            answer.starts_with("error: function did not finish within 50ms"),
+            "{answer}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
 }
 
 /// The module that CI runs in the optimised program.
