@@ -11,7 +11,7 @@ use wasmi::{
 };
 use wasmi_core::LimiterError;
 
-use super::{Code, EngineError, Instance, MAX_STACK};
+use super::{Code, EngineError, Instance, MAX_CALLS, MAX_STACK};
 use crate::host::{
     CallState, Guest, GuestMemory, HostArguments, HostBody, HostFunction, MAX_TABLE, MemoryLimit,
     NumberType, Stop,
@@ -68,6 +68,7 @@ fn engine() -> &'static Engine {
                 fuel_per_bytes_validated: 0,
             })
             .set_max_stack_height(MAX_STACK)
+            .set_max_recursion_depth(MAX_CALLS)
             .set_max_cached_stacks(2)
             .wasm_multi_memory(false)
             .wasm_tail_call(false)

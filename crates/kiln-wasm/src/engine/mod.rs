@@ -37,3 +37,7 @@ impl EngineError {
 
 /// The stack of a module. Nested calls of the host take some of it too.
 const MAX_STACK: usize = 1 << 20;
+
+/// How many calls inside a module the interpreter nests: as many as compiled code can on its stack, where a call takes at least
+/// a return address and a frame pointer.
+const MAX_CALLS: usize = MAX_STACK / 16;

@@ -245,6 +245,24 @@ fn recursion_without_end_is_a_trap() {
     }
 }
 
+/// A recursive parser, for example. What fails on one engine and not on the other would fail at the first call only.
+#[test]
+fn deep_recursion_ends_on_every_engine() {
+    for depth in [500, 1_000, 5_000, 10_000] {
+        let text = format!(
+            r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+                 (memory (export "memory") 1)
+                 (func $depth (param $left i32) (result i32)
+                   (if (result i32) (local.get $left)
+                     (then (i32.add (i32.const 1) (call $depth (i32.sub (local.get $left) (i32.const 1)))))
+                     (else (i32.const 0))))
+                 (func (export "_start") (call $exit (call $depth (i32.const {depth})))))"#
+        );
+        let answer = Call::new("").on_all_engines(&ModuleFile::of_text(&text));
+        assert_eq!(answer, format!("{depth}||"));
+    }
+}
+
 fn with_memory(limit: u64) -> Limits {
     Limits {
         memory: Some(limit),
