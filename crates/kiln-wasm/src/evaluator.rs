@@ -208,10 +208,6 @@ impl LoadedState {
         kept
     }
 
-    pub(crate) fn known(&self, digest: ModuleDigest) -> Option<Arc<LoadedModule>> {
-        self.lock().get(digest)
-    }
-
     /// The module in a file, which is read only if it has changed.
     fn load_file(&self, path: &Path) -> Result<Arc<LoadedModule>, WasmError> {
         let read_error = |source: io::Error| WasmError::Read {

@@ -1,6 +1,8 @@
 //! A module: its bytes, checked before any engine reads them, and the interface that it has.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -27,14 +29,25 @@ pub fn is_wasm(first_bytes: &[u8]) -> bool {
 /// A module that can be run.
 #[derive(Clone)]
 pub struct WasmModule {
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: Arc<Bytes>,
     pub(crate) digest: ModuleDigest,
     pub(crate) interface: WasmInterface,
+}
+
+/// A module that is in memory as long as something else uses it.
+#[derive(Clone)]
+pub(crate) struct WeakModule {
+    bytes: Weak<Bytes>,
+    digest: ModuleDigest,
+    interface: WasmInterface,
 }
 
 /// The SHA-256 of a module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleDigest([u8; 32]);
+
+/// The bytes of the modules in memory, so that equal modules share them.
+static BYTES: Mutex<BTreeMap<ModuleDigest, Weak<Bytes>>> = Mutex::new(BTreeMap::new());
 
 /// How a module gets its input and returns its output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,11 +173,20 @@ impl WasmModule {
         }
         let contents = Contents::read(&bytes)?;
         let interface = contents.check()?;
+        let digest = ModuleDigest::of(&bytes);
         Ok(WasmModule {
-            digest: ModuleDigest::of(&bytes),
-            bytes,
+            bytes: shared(digest, bytes),
+            digest,
             interface,
         })
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakModule {
+        WeakModule {
+            bytes: Arc::downgrade(&self.bytes),
+            digest: self.digest,
+            interface: self.interface,
+        }
     }
 
     pub fn digest(&self) -> ModuleDigest {
@@ -178,6 +200,28 @@ impl WasmModule {
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
+}
+
+impl WeakModule {
+    pub(crate) fn upgrade(&self) -> Option<WasmModule> {
+        Some(WasmModule {
+            bytes: self.bytes.upgrade()?,
+            digest: self.digest,
+            interface: self.interface,
+        })
+    }
+}
+
+/// The bytes that equal modules share.
+fn shared(digest: ModuleDigest, bytes: Bytes) -> Arc<Bytes> {
+    let mut known = BYTES.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|_, bytes| bytes.strong_count() > 0);
+    if let Some(bytes) = known.get(&digest).and_then(Weak::upgrade) {
+        return bytes;
+    }
+    let bytes = Arc::new(bytes);
+    known.insert(digest, Arc::downgrade(&bytes));
+    bytes
 }
 
 /// The imports and exports of a module.

@@ -37,7 +37,7 @@ impl InterpretedCode {
     pub(crate) fn new(module: &WasmModule) -> Result<InterpretedCode, EngineError> {
         let invalid = |error: Error| EngineError(error.to_string());
         let engine = engine();
-        let code = Module::new(engine, &module.bytes).map_err(invalid)?;
+        let code = Module::new(engine, module.bytes()).map_err(invalid)?;
         let mut linker = Linker::new(engine);
         for import_module in module.interface.import_modules() {
             for function in module.interface.functions() {

@@ -10,6 +10,7 @@ use kiln_runtime::{
 use super::{Resolution, WasmImageError, WasmImages};
 use crate::evaluator::{LoadedState, WasmEvaluator};
 use crate::run::CallSettings;
+use crate::tier::LoadedModule;
 
 /// Runs images that are modules, and leaves all others to the next evaluator. Whether an image is one is known after the
 /// first lookup.
@@ -36,7 +37,7 @@ impl WasmImageEvaluator {
     /// The digest of the module that an image is, in hexadecimal; `None` if it is not a module. Looks the image up.
     pub fn module_digest(&self, image: &str, ctx: &RunContext) -> Option<String> {
         let module = self.images.module(image, ctx).ok()?;
-        Some(module.digest.to_string())
+        Some(self.shared.keep(module).module.digest.to_string())
     }
 }
 
@@ -46,6 +47,10 @@ impl Evaluator for WasmImageEvaluator {
             return Err(FindError::not_found(function));
         };
         let known = self.images.known(image);
+        if let Some(Resolution::Module(module)) = &known {
+            // It runs soon.
+            self.shared.keep(module.clone());
+        }
         let is_module = self.images.options.is_every_image_a_module;
         if !is_module && matches!(known, Some(Resolution::NotWasm)) {
             return Err(FindError::not_found(function));
@@ -70,32 +75,32 @@ struct ImageRunner {
     settings: CallSettings,
 }
 
+impl ImageRunner {
+    fn load(&self, ctx: &RunContext) -> Result<Arc<LoadedModule>, WasmImageError> {
+        let module = self.images.module(&self.image, ctx)?;
+        Ok(self.shared.keep(module))
+    }
+}
+
 impl Runner for ImageRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        let module = self
-            .images
-            .module(&self.image, ctx)
-            .map_err(|error| match error {
-                WasmImageError::Cancelled => RunError::Cancelled,
-                error if self.images.options.is_every_image_a_module => {
-                    RunError::Unavailable(Box::new(error))
-                }
-                // A module that cannot be run is not left to a container engine, which cannot run it either.
-                error @ (WasmImageError::Module { .. } | WasmImageError::Contents { .. }) => {
-                    RunError::Unavailable(Box::new(error))
-                }
-                error => RunError::Declined(Box::new(error)),
-            })?;
-        let loaded = match self.shared.known(module.digest) {
-            Some(loaded) => loaded,
-            None => self.shared.keep(module),
-        };
+        let loaded = self.load(ctx).map_err(|error| match error {
+            WasmImageError::Cancelled => RunError::Cancelled,
+            error if self.images.options.is_every_image_a_module => {
+                RunError::Unavailable(Box::new(error))
+            }
+            // A module that cannot be run is not left to a container engine, which cannot run it either.
+            error @ (WasmImageError::Module { .. } | WasmImageError::Contents { .. }) => {
+                RunError::Unavailable(Box::new(error))
+            }
+            error => RunError::Declined(Box::new(error)),
+        })?;
         self.shared.run(&loaded, &self.settings, input, ctx)
     }
 
     fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
-        let module = self.images.module(&self.image, ctx).ok()?;
-        self.settings.reproducible(&module, ctx)
+        let loaded = self.load(ctx).ok()?;
+        self.settings.reproducible(&loaded.module, ctx)
     }
 
     fn is_native(&self) -> bool {

@@ -32,7 +32,7 @@ pub use publish::{ImageFormat, PushedModule};
 use store::{ModuleStore, StoredResolution};
 pub use unpacked::module_platforms;
 
-use crate::module::{MAX_MODULE, ModuleError, WasmModule};
+use crate::module::{MAX_MODULE, ModuleError, WasmModule, WeakModule};
 
 /// How images are looked up.
 #[derive(Clone, Debug)]
@@ -110,13 +110,37 @@ struct KnownImage {
     at: Instant,
     /// The digest of the manifest or index, if the registry was asked.
     digest: Option<Digest>,
-    resolution: Resolution,
+    resolution: KnownResolution,
 }
 
-#[derive(Clone)]
+/// What an image is.
 pub(crate) enum Resolution {
     Module(WasmModule),
     NotWasm,
+}
+
+/// What an image is, without the bytes of the module: evaluators keep a limited number of bytes in memory.
+#[derive(Clone)]
+enum KnownResolution {
+    Module(WeakModule),
+    NotWasm,
+}
+
+impl KnownResolution {
+    fn of(resolution: &Resolution) -> KnownResolution {
+        match resolution {
+            Resolution::Module(module) => KnownResolution::Module(module.downgrade()),
+            Resolution::NotWasm => KnownResolution::NotWasm,
+        }
+    }
+
+    /// `None` if the module is no longer in memory.
+    fn get(&self) -> Option<Resolution> {
+        match self {
+            KnownResolution::Module(module) => module.upgrade().map(Resolution::Module),
+            KnownResolution::NotWasm => Some(Resolution::NotWasm),
+        }
+    }
 }
 
 /// How long a registry may take to describe an image that may be none of ours.
@@ -184,14 +208,15 @@ impl WasmImages {
         let in_memory = self.lock().get(image).cloned();
         if let Some(known) = in_memory
             && (known.at.elapsed() < self.age_of(&known) || has_digest(image))
+            && let Some(resolution) = known.resolution.get()
         {
-            return Some(known.resolution);
+            return Some(resolution);
         }
         if self.options.pull == PullPolicy::Always && !has_digest(image) {
             return None;
         }
         let resolution = self.stored(image)?;
-        self.remember(image, None, resolution.clone());
+        self.remember(image, None, &resolution);
         Some(resolution)
     }
 
@@ -222,9 +247,9 @@ impl WasmImages {
     /// How long what is known of a tag holds.
     fn age_of(&self, known: &KnownImage) -> Duration {
         match known.resolution {
-            Resolution::Module(_) => self.options.max_age,
-            Resolution::NotWasm if known.digest.is_some() => store::NOT_WASM_FOR,
-            Resolution::NotWasm => UNKNOWN_FOR,
+            KnownResolution::Module(_) => self.options.max_age,
+            KnownResolution::NotWasm if known.digest.is_some() => store::NOT_WASM_FOR,
+            KnownResolution::NotWasm => UNKNOWN_FOR,
         }
     }
 
@@ -259,7 +284,7 @@ impl WasmImages {
             && !self.options.is_every_image_a_module
         {
             // So that not every call waits for a registry that does not respond.
-            self.remember(image, None, Resolution::NotWasm);
+            self.remember(image, None, &Resolution::NotWasm);
         }
         let mut looking_up = self
             .looking_up
@@ -280,9 +305,11 @@ impl WasmImages {
         };
         let (digest, described) = self.wait(image, timeout, ctx, described)?;
         let unchanged = self.lock().get(image).cloned();
-        let unchanged = unchanged.filter(|known| known.digest.as_ref() == Some(&digest));
+        let unchanged = unchanged
+            .filter(|known| known.digest.as_ref() == Some(&digest))
+            .and_then(|known| known.resolution.get());
         let resolution = match (unchanged, described) {
-            (Some(known), _) => known.resolution,
+            (Some(known), _) => known,
             (None, None) => Resolution::NotWasm,
             (None, Some(described)) => {
                 let fetching = described.fetch(&client, &reference);
@@ -297,11 +324,11 @@ impl WasmImages {
         if let Some(store) = &self.store {
             store.keep(image, &resolution);
         }
-        self.remember(image, Some(digest), resolution.clone());
+        self.remember(image, Some(digest), &resolution);
         Ok(resolution)
     }
 
-    fn remember(&self, image: &str, digest: Option<Digest>, resolution: Resolution) {
+    fn remember(&self, image: &str, digest: Option<Digest>, resolution: &Resolution) {
         let mut known = self.lock();
         if known.len() >= MAX_KNOWN {
             known.clear();
@@ -310,7 +337,7 @@ impl WasmImages {
         let image_known = KnownImage {
             at,
             digest,
-            resolution,
+            resolution: KnownResolution::of(resolution),
         };
         known.insert(image.to_owned(), image_known);
     }

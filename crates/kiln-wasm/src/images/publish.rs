@@ -134,7 +134,7 @@ fn kpt_image(
 
 /// An OCI artifact: the layer is the module.
 fn artifact(layout: &mut ImageLayout, module: &WasmModule) -> Result<Descriptor, WasmImageError> {
-    let layer = layout.add_blob(WASM_LAYER, module.bytes.clone());
+    let layer = layout.add_blob(WASM_LAYER, module.bytes().clone());
     let os = match module.interface {
         WasmInterface::Wasi1 => "wasip1",
         WasmInterface::GoJs => "js",

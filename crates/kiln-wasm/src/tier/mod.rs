@@ -194,7 +194,7 @@ impl Tiers {
         }
         let _span = tracing::debug_span!("wasm.compile").entered();
         let started = Instant::now();
-        let compiled = wasmtime::Module::new(engine()?, &module.bytes)
+        let compiled = wasmtime::Module::new(engine()?, module.bytes())
             .map_err(|error| EngineError(format!("{error:#}")))?;
         self.report(WasmStep::Compile, started);
         if let (Some(cache), Some(_lock)) = (&self.cache, lock) {

@@ -20,12 +20,19 @@ use crate::support::{describe, error_text};
 
 /// A program that prints its name.
 fn module() -> WasmModule {
-    let text = r#"(module
+    module_that_prints("module")
+}
+
+fn module_that_prints(name: &str) -> WasmModule {
+    let length = name.len();
+    let text = format!(
+        r#"(module
         (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-        (memory (export "memory") 1) (data (i32.const 16) "module")
+        (memory (export "memory") 1) (data (i32.const 16) "{name}")
         (func (export "_start")
-          (i32.store (i32.const 0) (i32.const 16)) (i32.store (i32.const 4) (i32.const 6))
-          (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
+          (i32.store (i32.const 0) (i32.const 16)) (i32.store (i32.const 4) (i32.const {length}))
+          (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#
+    );
     WasmModule::parse(wat::parse_str(text).unwrap().into()).unwrap()
 }
 
@@ -33,9 +40,17 @@ fn images(options: WasmImageOptions, cache: Option<&Path>) -> Arc<WasmImages> {
     Arc::new(WasmImages::new(options, cache))
 }
 
+/// Runs an image as a new process would, but for what `images` remembers.
 fn run(images: &Arc<WasmImages>, image: &str) -> String {
-    let evaluator = WasmEvaluator::new(WasmOptions::default());
-    let evaluator = WasmImageEvaluator::new(&evaluator, Arc::clone(images));
+    run_with(&evaluator(images), image)
+}
+
+fn evaluator(images: &Arc<WasmImages>) -> WasmImageEvaluator {
+    let modules = WasmEvaluator::new(WasmOptions::default());
+    WasmImageEvaluator::new(&modules, Arc::clone(images))
+}
+
+fn run_with(evaluator: &WasmImageEvaluator, image: &str) -> String {
     match evaluator.find(&FunctionSpec::image(image)) {
         Ok(found) => {
             let input = Input::from_wire(Dialect::Current, "");
@@ -47,9 +62,18 @@ fn run(images: &Arc<WasmImages>, image: &str) -> String {
 }
 
 fn push(registry: &TestRegistry, name: &str, format: ImageFormat) -> String {
+    push_module(registry, name, &module(), format)
+}
+
+fn push_module(
+    registry: &TestRegistry,
+    name: &str,
+    module: &WasmModule,
+    format: ImageFormat,
+) -> String {
     let image = format!("{}/{name}:v1", registry.host);
     let images = images(WasmImageOptions::default(), None);
-    let pushed = images.push(&image, "fn.wasm", &module(), format, &RunContext::default());
+    let pushed = images.push(&image, "fn.wasm", module, format, &RunContext::default());
     let pushed = pushed.unwrap_or_else(|error| panic!("{}", error_text(&error)));
     assert_eq!(pushed.index.is_some(), format == ImageFormat::Kpt);
     image
@@ -138,9 +162,7 @@ fn an_image_for_this_machine_is_left_to_others_and_remembered() {
     let image = put_image(&registry, "team/linux", config, "bin/fn");
     let cache = tempfile::tempdir().unwrap();
     let asked = images(WasmImageOptions::default(), Some(cache.path()));
-    let evaluator = WasmEvaluator::new(WasmOptions::default());
-    let evaluator = WasmImageEvaluator::new(&evaluator, Arc::clone(&asked));
-    let chain = EvaluatorChain::new(vec![("wasm", Arc::new(evaluator))]);
+    let chain = EvaluatorChain::new(vec![("wasm", Arc::new(evaluator(&asked)))]);
     let found = chain
         .find(&FunctionSpec::image(&image))
         .unwrap()
@@ -187,6 +209,29 @@ fn modules_are_stored_by_their_digest() {
     assert!(answer.contains("is not on this machine"), "{answer}");
     let online = images(WasmImageOptions::default(), Some(cache.path()));
     assert_eq!(run(&online, &image), "0|module|");
+}
+
+/// Only evaluators hold modules in memory, which limit their size.
+#[test]
+fn images_remember_what_they_are_without_the_module() {
+    let registry = TestRegistry::start();
+    // No other test has this module in memory.
+    let module = || module_that_prints("memory");
+    let names = ["team/first", "team/second"];
+    let pushed = names.map(|name| push_module(&registry, name, &module(), ImageFormat::Oci));
+    let images = images(WasmImageOptions::default(), None);
+    let requests_of = |evaluator: &WasmImageEvaluator| {
+        let before = registry.requests();
+        for image in &pushed {
+            assert_eq!(run_with(evaluator, image), "0|memory|");
+        }
+        registry.requests() - before
+    };
+    let first = evaluator(&images);
+    assert!(requests_of(&first) > 0);
+    assert_eq!(requests_of(&first), 0);
+    drop(first);
+    assert!(requests_of(&evaluator(&images)) > 0);
 }
 
 /// Imports an image into a store, as on a machine without a registry; returns its references.
