@@ -14,8 +14,8 @@ use wasmtime::{
 use super::ticker::{self, Ticking};
 use super::{Code, EngineError, Instance, MAX_STACK};
 use crate::host::{
-    CallState, Guest, GuestMemory, HostArguments, HostBody, HostFunction, MAX_TABLE, MemoryLimit,
-    NumberType, Stop,
+    CallState, Guest, GuestMemory, HostArguments, HostBody, HostFunction, MAX_TABLE, MAX_TABLES,
+    MemoryLimit, NumberType, Stop,
 };
 use crate::module::WasmInterface;
 
@@ -88,8 +88,8 @@ fn define(
         NumberType::I32 => ValType::I32,
         NumberType::I64 => ValType::I64,
     };
-    let parameters = function.parameters.iter().map(value_type);
-    let results = function.result.iter().map(value_type);
+    let parameters = function.signature.parameters.iter().map(value_type);
+    let results = function.signature.result.iter().map(value_type);
     let function_type = FuncType::new(linker.engine(), parameters, results);
     let body: HostBody = function.body;
     linker.func_new(
@@ -256,7 +256,7 @@ impl ResourceLimiter for MemoryLimit {
     }
 
     fn tables(&self) -> usize {
-        1
+        MAX_TABLES
     }
 
     fn memories(&self) -> usize {

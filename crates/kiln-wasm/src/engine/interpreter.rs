@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 use wasmi::errors::HostError;
 use wasmi::{
     AsContextMut, Caller, Config, CustomFuelCosts, Engine, Error, Extern, Func, FuncType, Linker,
-    Memory, Module, ResourceLimiter, ResumableCall, Store, Val, ValType,
+    Memory, Module, ResourceLimiter, ResumableCall, Store, TrapCode, Val, ValType,
 };
 use wasmi_core::LimiterError;
 
 use super::{Code, EngineError, Instance, MAX_CALLS, MAX_STACK};
 use crate::host::{
-    CallState, Guest, GuestMemory, HostArguments, HostBody, HostFunction, MAX_TABLE, MemoryLimit,
-    NumberType, Stop,
+    CallState, Guest, GuestMemory, HostArguments, HostBody, HostFunction, MAX_TABLE, MAX_TABLES,
+    MemoryLimit, NumberType, Stop,
 };
 use crate::module::{WasmInterface, WasmModule};
 
@@ -87,8 +87,8 @@ fn define(
         NumberType::I32 => ValType::I32,
         NumberType::I64 => ValType::I64,
     };
-    let parameters = function.parameters.iter().map(value_type);
-    let function_type = FuncType::new(parameters, function.result.iter().map(value_type));
+    let parameters = function.signature.parameters.iter().map(value_type);
+    let function_type = FuncType::new(parameters, function.signature.result.iter().map(value_type));
     let body: HostBody = function.body;
     linker.func_new(
         import_module,
@@ -222,10 +222,14 @@ fn call(
 }
 
 fn stopped(error: Error) -> Stop {
-    match error.downcast_ref::<Stop>() {
-        Some(stop) => stop.clone(),
-        None => Stop::Trap(error.to_string()),
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return stop.clone();
     }
+    Stop::Trap(match error.as_trap_code() {
+        // The text of the engine ends with a number that means nothing.
+        Some(TrapCode::IndirectCallToNull) => "uninitialized element".to_owned(),
+        _ => error.to_string(),
+    })
 }
 
 impl ResourceLimiter for MemoryLimit {
@@ -252,7 +256,7 @@ impl ResourceLimiter for MemoryLimit {
     }
 
     fn tables(&self) -> usize {
-        1
+        MAX_TABLES
     }
 
     fn memories(&self) -> usize {

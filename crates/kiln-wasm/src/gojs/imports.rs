@@ -4,7 +4,7 @@ use super::builtins::JsBuiltin;
 use super::calls::{self, Thrown, text_of};
 use super::stack::GoStack;
 use super::values::{JsKind, JsValue};
-use crate::host::{Guest, HostBody, HostFunction, NumberType, SharedText, Stop};
+use crate::host::{Guest, HostBody, HostFunction, NumberType, SharedText, Signature, Stop};
 
 /// All functions.
 pub(crate) const FUNCTIONS: &[HostFunction] = &[
@@ -187,8 +187,10 @@ type OnStack = fn(&mut dyn Guest, u32) -> Result<(), Stop>;
 const fn function(name: &'static str, run: OnStack) -> HostFunction {
     HostFunction {
         name,
-        parameters: &[NumberType::I32],
-        result: None,
+        signature: Signature {
+            parameters: &[NumberType::I32],
+            result: None,
+        },
         body: HostBody::Stack(run),
     }
 }

@@ -7,6 +7,7 @@ mod clock;
 mod memory;
 mod random;
 
+use std::fmt;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -56,9 +57,40 @@ pub(crate) trait Guest {
 /// A function that modules import.
 pub(crate) struct HostFunction {
     pub(crate) name: &'static str,
+    pub(crate) signature: Signature,
+    pub(crate) body: HostBody,
+}
+
+/// A function that modules export for the host.
+pub(crate) struct ExportedFunction {
+    pub(crate) name: &'static str,
+    pub(crate) signature: Signature,
+}
+
+/// The type of a function.
+#[derive(Clone, Copy)]
+pub(crate) struct Signature {
     pub(crate) parameters: &'static [NumberType],
     pub(crate) result: Option<NumberType>,
-    pub(crate) body: HostBody,
+}
+
+/// As in the text format of WebAssembly.
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |number: &NumberType| match number {
+            NumberType::I32 => " i32",
+            NumberType::I64 => " i64",
+        };
+        f.write_str("(func")?;
+        if !self.parameters.is_empty() {
+            let parameters: String = self.parameters.iter().map(word).collect();
+            write!(f, " (param{parameters})")?;
+        }
+        if let Some(result) = &self.result {
+            write!(f, " (result{})", word(result))?;
+        }
+        f.write_str(")")
+    }
 }
 
 /// What a host function does.
@@ -212,6 +244,9 @@ pub(crate) struct MemoryLimit {
     /// Whether the module asked for more and was refused.
     pub(crate) is_exceeded: bool,
 }
+
+/// The most tables.
+pub(crate) const MAX_TABLES: usize = 1;
 
 /// The largest table; Go's linker makes one of about 40,000 elements.
 pub(crate) const MAX_TABLE: usize = 200_000;

@@ -5,13 +5,25 @@
 
 mod streams;
 
-use crate::host::{Guest, HostArguments, HostBody, HostFunction, NumberType, OutOfBounds, Stop};
+use crate::host::{
+    ExportedFunction, Guest, HostArguments, HostBody, HostFunction, NumberType, OutOfBounds,
+    Signature, Stop,
+};
 
 /// The module name of the imports.
 pub(crate) const MODULE: &str = "wasi_snapshot_preview1";
 
 /// The exported function that is the program.
 pub(crate) const START: &str = "_start";
+
+/// The exported functions that show that a module has this interface.
+pub(crate) const EXPORTS: &[ExportedFunction] = &[ExportedFunction {
+    name: START,
+    signature: Signature {
+        parameters: &[],
+        result: None,
+    },
+}];
 
 /// The number of an error, as in WASI.
 type Errno = u32;
@@ -138,8 +150,10 @@ pub(crate) const FUNCTIONS: &[HostFunction] = &[
     }),
     HostFunction {
         name: "proc_exit",
-        parameters: &[W],
-        result: None,
+        signature: Signature {
+            parameters: &[W],
+            result: None,
+        },
         body: HostBody::Numbers(|_, arguments| Err(Stop::Exit(arguments.word(0) as i32))),
     },
     function("proc_raise", &[W], |_, arguments| {
@@ -166,8 +180,10 @@ type Run = fn(&mut dyn Guest, HostArguments<'_>) -> Result<u32, Stop>;
 const fn function(name: &'static str, parameters: &'static [NumberType], run: Run) -> HostFunction {
     HostFunction {
         name,
-        parameters,
-        result: Some(NumberType::I32),
+        signature: Signature {
+            parameters,
+            result: Some(NumberType::I32),
+        },
         body: HostBody::Numbers(run),
     }
 }

@@ -40,23 +40,58 @@ fn what_is_not_a_function_is_refused_by_name() {
         r#"(module (memory (export "memory") 1) (func $f) (start $f) (func (export "_start")))"#,
         "the module has a start section, which is not supported",
     );
-    let component = b"\0asm\x0d\0\x01\0";
-    let error = WasmModule::parse(component.to_vec().into()).unwrap_err();
-    assert_eq!(error, ModuleError::Component);
-    let error = WasmModule::parse(b"#!/bin/sh\n".to_vec().into()).unwrap_err();
-    assert_eq!(error, ModuleError::NotWasm);
 }
 
 #[test]
-fn an_import_with_another_type_is_an_error() {
-    let module = ModuleFile::of_text(
+fn what_is_not_a_module_is_refused_by_its_first_bytes() {
+    for (bytes, expected) in [
+        (&b"#!/bin/sh\n"[..], "it is not a WebAssembly module"),
+        (
+            b"\0asm\x0d\0\x01\0",
+            "it is a WebAssembly component, which is not supported; build the function as a module of WASI preview 1 (wasip1)",
+        ),
+        (
+            b"\0asm\x01",
+            "the module is incomplete: it ends in its first 8 bytes",
+        ),
+        (
+            b"\0asm\x02\0\0\0",
+            "it has version 2 of the WebAssembly format; only version 1 is supported",
+        ),
+        (
+            b"\0asm\x01\0\x02\0",
+            "it is WebAssembly of an unknown kind (2), neither a module nor a component",
+        ),
+    ] {
+        let error = WasmModule::parse(bytes.to_vec().into()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn functions_with_another_type_are_refused() {
+    check_refused(
         r#"(module (import "wasi_snapshot_preview1" "fd_write" (func (param i64)))
              (memory (export "memory") 1) (func (export "_start")))"#,
+        r#"the module imports the function "wasi_snapshot_preview1" "fd_write" with another type than (func (param i32 i32 i32 i32) (result i32))"#,
     );
-    for engine in engines() {
-        let ran = describe(Call::new("").run(&evaluator(engine), &module.path));
-        assert!(ran.contains("fd_write"), "{ran}");
-    }
+    check_refused(
+        r#"(module (memory (export "memory") 1) (func (export "_start") (param i32)))"#,
+        r#"the module exports the function "_start" with another type than (func)"#,
+    );
+    check_refused(
+        r#"(module (memory (export "mem") 1) (func (export "run") (param i32 i32)) (func (export "resume"))
+             (func (export "getsp") (result i64) (i64.const 0)))"#,
+        r#"the module exports the function "getsp" with another type than (func (result i32))"#,
+    );
+}
+
+#[test]
+fn a_call_of_nothing_is_a_trap() {
+    let text = r#"(module (memory (export "memory") 1) (table 2 funcref)
+        (func (export "_start") (call_indirect (i32.const 0))))"#;
+    let answer = Call::new("").on_all_engines(&ModuleFile::of_text(text));
+    assert_eq!(answer, "-1||wasm trap: uninitialized element");
 }
 
 #[test]
@@ -79,18 +114,43 @@ fn invalid_code_is_an_error() {
     }
 }
 
-#[test]
-fn a_million_functions_are_refused() {
-    // The section of functions: one byte for each, all of type 0.
-    let count = 1_000_000;
+/// A module with a section that consists of as many equal parts as it says.
+fn many(section: u8, part: &[u8], count: u32) -> bytes::Bytes {
+    // One type: a function without parameters and results.
     let mut bytes = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0".to_vec();
-    let mut section = leb128(count);
-    section.extend(vec![0; count as usize]);
-    bytes.push(3);
-    bytes.extend(leb128(section.len() as u32));
-    bytes.extend(section);
-    let error = WasmModule::parse(bytes.into()).unwrap_err();
-    assert_eq!(error, ModuleError::TooManyFunctions(count));
+    let mut content = leb128(count);
+    content.extend(part.repeat(count as usize));
+    bytes.push(section);
+    bytes.extend(leb128(content.len() as u32));
+    bytes.extend(content);
+    bytes.into()
+}
+
+#[test]
+fn too_many_parts_are_refused_before_they_are_read() {
+    for (what, section, part, limit) in [
+        // All of type 0.
+        ("functions", 3, &b"\0"[..], 200_000),
+        // Functions of type 0 without a name.
+        ("imports", 2, b"\0\0\0\0", 10_000),
+        ("exports", 7, b"\0\0\0", 1_000_000),
+        // Functions without parameters and results.
+        ("types", 1, b"\x60\0\0", 200_000),
+    ] {
+        let count = limit + 1;
+        let error = WasmModule::parse(many(section, part, count)).unwrap_err();
+        let expected = match what {
+            // With the first one.
+            "types" => format!(
+                "the module has {} types; at most {limit} are supported",
+                count + 1
+            ),
+            _ => format!("the module has {count} {what}; at most {limit} are supported"),
+        };
+        assert_eq!(error.to_string(), expected);
+        let error = WasmModule::parse(many(section, part, limit - 1)).unwrap_err();
+        assert_eq!(error, ModuleError::NoInterface);
+    }
 }
 
 fn leb128(mut value: u32) -> Vec<u8> {
@@ -300,13 +360,26 @@ fn memory_is_limited() {
 
 #[test]
 fn tables_are_limited() {
-    let module = ModuleFile::of_text(
-        r#"(module (memory (export "memory") 1) (table 1000000 funcref) (func (export "_start")))"#,
+    let module = |tables: &str| {
+        format!(r#"(module (memory (export "memory") 1) {tables} (func (export "_start")))"#)
+    };
+    check_refused(
+        &module("(table 200001 funcref)"),
+        "the module has a table of 200001 elements; at most 200000 are supported",
     );
-    for engine in engines() {
-        let ran = Call::new("").run(&evaluator(engine), &module.path);
-        assert!(!ran.is_ok_and(|outcome| outcome.is_success()));
-    }
+    check_refused(
+        &module("(table 1 funcref) (table 1 funcref)"),
+        "the module has 2 tables; at most 1 are supported",
+    );
+    let largest = ModuleFile::of_text(&module("(table 200000 funcref)"));
+    assert_eq!(Call::new("").on_all_engines(&largest), "0||");
+    let growing = ModuleFile::of_text(
+        r#"(module (memory (export "memory") 1) (table $table 1 funcref)
+             (func (export "_start")
+               (br_if 0 (i32.eq (table.grow $table (ref.null func) (i32.const 200000)) (i32.const -1)))
+               unreachable))"#,
+    );
+    assert_eq!(Call::new("").on_all_engines(&growing), "0||");
 }
 
 #[test]

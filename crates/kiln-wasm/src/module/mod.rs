@@ -1,25 +1,26 @@
 //! A module: its bytes, checked before any engine reads them, and the interface that it has.
 
+mod contents;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
-use crate::host::{HostFunction, NumberType};
+use crate::host::{ExportedFunction, HostFunction, MAX_TABLE, NumberType};
 use crate::{gojs, wasi1};
+use contents::Contents;
 
 /// The largest module, in bytes.
 pub const MAX_MODULE: u64 = 100 << 20;
 
-/// The most functions that a module may define.
-const MAX_FUNCTIONS: u32 = 200_000;
-
 /// The first bytes of every module, and of every component.
 const MAGIC: &[u8; 4] = b"\0asm";
-const MODULE_VERSION: &[u8; 4] = &[1, 0, 0, 0];
+
+/// The version of modules.
+const VERSION: u16 = 1;
 
 /// Whether a file with these first bytes is WebAssembly.
 pub fn is_wasm(first_bytes: &[u8]) -> bool {
@@ -88,10 +89,22 @@ pub enum ModuleError {
         "it is a WebAssembly component, which is not supported; build the function as a module of WASI preview 1 (wasip1)"
     )]
     Component,
+    #[error("the module is incomplete: it ends in its first 8 bytes")]
+    Incomplete,
+    #[error("it has version {0} of the WebAssembly format; only version {VERSION} is supported")]
+    Version(u16),
+    #[error("it is WebAssembly of an unknown kind ({0}), neither a module nor a component")]
+    Kind(u16),
     #[error("the module is larger than {MAX_MODULE} bytes")]
     TooLarge,
-    #[error("the module has {0} functions; at most {MAX_FUNCTIONS} are supported")]
-    TooManyFunctions(u32),
+    #[error("the module has {count} {what}; at most {limit} are supported")]
+    TooMany {
+        what: &'static str,
+        count: u32,
+        limit: u32,
+    },
+    #[error("the module has a table of {0} elements; at most {MAX_TABLE} are supported")]
+    LargeTable(u64),
     #[error("the module is invalid: {0}")]
     Invalid(String),
     #[error(
@@ -108,9 +121,25 @@ pub enum ModuleError {
         module: String,
         name: String,
     },
+    #[error(
+        "the module imports the function {module:?} {name:?} with another type than {expected}"
+    )]
+    ImportType {
+        module: String,
+        name: String,
+        expected: String,
+    },
+    #[error("the module exports the function {name:?} with another type than {expected}")]
+    ExportType {
+        name: &'static str,
+        expected: String,
+    },
 }
 
 impl WasmInterface {
+    /// Each interface. If a module has the exports of several, the first one counts.
+    const ALL: [WasmInterface; 2] = [WasmInterface::GoJs, WasmInterface::Wasi1];
+
     /// The name of the exported memory.
     pub(crate) fn memory(self) -> &'static str {
         match self {
@@ -124,6 +153,14 @@ impl WasmInterface {
         match self {
             WasmInterface::Wasi1 => wasi1::FUNCTIONS,
             WasmInterface::GoJs => gojs::FUNCTIONS,
+        }
+    }
+
+    /// The functions that modules with this interface export.
+    fn exports(self) -> &'static [ExportedFunction] {
+        match self {
+            WasmInterface::Wasi1 => wasi1::EXPORTS,
+            WasmInterface::GoJs => gojs::EXPORTS,
         }
     }
 
@@ -142,20 +179,13 @@ impl WasmInterface {
             module,
             name: function.name,
             is_long: function
+                .signature
                 .parameters
                 .iter()
                 .map(|parameter| *parameter == NumberType::I64)
                 .collect(),
-            has_result: function.result.is_some(),
+            has_result: function.signature.result.is_some(),
         })
-    }
-
-    fn has_function(self, module: &str, name: &str) -> bool {
-        self.import_modules().contains(&module)
-            && self
-                .functions()
-                .iter()
-                .any(|function| function.name == name)
     }
 }
 
@@ -168,11 +198,8 @@ impl WasmModule {
         if bytes.len() as u64 > MAX_MODULE {
             return Err(ModuleError::TooLarge);
         }
-        if bytes.get(4..8) != Some(MODULE_VERSION) {
-            return Err(ModuleError::Component);
-        }
-        let contents = Contents::read(&bytes)?;
-        let interface = contents.check()?;
+        check_header(&bytes)?;
+        let interface = Contents::read(&bytes)?.check()?;
         let digest = ModuleDigest::of(&bytes);
         Ok(WasmModule {
             bytes: shared(digest, bytes),
@@ -202,6 +229,20 @@ impl WasmModule {
     }
 }
 
+/// After the first bytes there are the version of the format and its kind: 0 for modules, 1 for components.
+fn check_header(bytes: &[u8]) -> Result<(), ModuleError> {
+    let Some(&[low, high, kind_low, kind_high]) = bytes.get(4..8) else {
+        return Err(ModuleError::Incomplete);
+    };
+    let version = u16::from_le_bytes([low, high]);
+    match (u16::from_le_bytes([kind_low, kind_high]), version) {
+        (0, VERSION) => Ok(()),
+        (1, _) => Err(ModuleError::Component),
+        (0, version) => Err(ModuleError::Version(version)),
+        (kind, _) => Err(ModuleError::Kind(kind)),
+    }
+}
+
 impl WeakModule {
     pub(crate) fn upgrade(&self) -> Option<WasmModule> {
         Some(WasmModule {
@@ -222,88 +263,6 @@ fn shared(digest: ModuleDigest, bytes: Bytes) -> Arc<Bytes> {
     let bytes = Arc::new(bytes);
     known.insert(digest, Arc::downgrade(&bytes));
     bytes
-}
-
-/// The imports and exports of a module.
-#[derive(Default)]
-struct Contents {
-    /// Kind, module and name.
-    imports: Vec<(&'static str, String, String)>,
-    exported_functions: Vec<String>,
-    exported_memories: Vec<String>,
-}
-
-impl Contents {
-    fn read(bytes: &[u8]) -> Result<Contents, ModuleError> {
-        let mut contents = Contents::default();
-        for payload in Parser::new(0).parse_all(bytes) {
-            match payload.map_err(invalid)? {
-                Payload::FunctionSection(functions) if functions.count() > MAX_FUNCTIONS => {
-                    return Err(ModuleError::TooManyFunctions(functions.count()));
-                }
-                Payload::StartSection { .. } => return Err(ModuleError::StartSection),
-                Payload::ImportSection(imports) => {
-                    for import in imports {
-                        let import = import.map_err(invalid)?;
-                        let kind = match import.ty {
-                            TypeRef::Func(_) => FUNCTION,
-                            TypeRef::Memory(_) => "the memory",
-                            TypeRef::Table(_) => "the table",
-                            TypeRef::Global(_) => "the global",
-                            TypeRef::Tag(_) => "the tag",
-                        };
-                        let (module, name) = (import.module.to_owned(), import.name.to_owned());
-                        contents.imports.push((kind, module, name));
-                    }
-                }
-                Payload::ExportSection(exports) => {
-                    for export in exports {
-                        let export = export.map_err(invalid)?;
-                        match export.kind {
-                            ExternalKind::Func => &mut contents.exported_functions,
-                            ExternalKind::Memory => &mut contents.exported_memories,
-                            _ => continue,
-                        }
-                        .push(export.name.to_owned());
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(contents)
-    }
-
-    fn check(&self) -> Result<WasmInterface, ModuleError> {
-        let exports = |name: &str| self.exported_functions.iter().any(|export| export == name);
-        let interface = if gojs::EXPORTS.iter().all(|name| exports(name)) {
-            WasmInterface::GoJs
-        } else if exports(wasi1::START) {
-            WasmInterface::Wasi1
-        } else {
-            return Err(ModuleError::NoInterface);
-        };
-        let memory = interface.memory();
-        if !self.exported_memories.iter().any(|export| export == memory) {
-            return Err(ModuleError::NoMemory(memory));
-        }
-        let unknown = self.imports.iter().find(|(kind, module, name)| {
-            *kind != FUNCTION || !interface.has_function(module, name)
-        });
-        match unknown {
-            None => Ok(interface),
-            Some((kind, module, name)) => Err(ModuleError::UnknownImport {
-                kind,
-                module: module.clone(),
-                name: name.clone(),
-            }),
-        }
-    }
-}
-
-const FUNCTION: &str = "the function";
-
-fn invalid(error: wasmparser::BinaryReaderError) -> ModuleError {
-    ModuleError::Invalid(error.to_string())
 }
 
 impl ModuleDigest {
