@@ -63,6 +63,9 @@ impl Evaluator for ModulePrograms {
                 let found = is_path.then(|| self.modules.file(path, arguments));
                 match found.flatten() {
                     Some(found) => Ok(found),
+                    None if program.ends_with(".wasm") && !path.exists() => {
+                        Err(FindError::refused(MissingModule(program.to_owned())))
+                    }
                     None if program.ends_with(".wasm") && !is_executable(path) => {
                         Err(not_a_module(program))
                     }
@@ -93,6 +96,25 @@ fn not_a_module(path: &str) -> FindError {
         source: error.map(Box::new),
         path: path.to_owned(),
     })
+}
+
+/// A module is not there, by the path that names it.
+#[derive(Debug)]
+struct MissingModule(String);
+
+impl std::error::Error for MissingModule {}
+
+impl std::fmt::Display for MissingModule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let MissingModule(path) = self;
+        write!(f, "cannot open module {path}: no such file or directory")?;
+        match Path::new(path).is_absolute() {
+            true => Ok(()),
+            false => {
+                f.write_str("; the path is relative to the current directory, not to the package")
+            }
+        }
+    }
 }
 
 /// Why a program that has to be a module is not.

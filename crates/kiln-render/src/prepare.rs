@@ -1,7 +1,7 @@
 //! Resolving the functions of a pipeline, before any of them runs.
 
 use kiln_krm::kptfile::{Function, Step};
-use kiln_runtime::{FunctionSpec, Target};
+use kiln_runtime::{FindError, FunctionSpec, Target};
 use kiln_yaml::Document;
 
 use crate::error::Failure;
@@ -26,8 +26,9 @@ impl PipelineRun<'_> {
             };
             (Box::new(step), failure)
         };
-        if !function.exec.is_empty() && !self.options.allow_exec && !self.is_module(function) {
-            return Err(failed(function.image.clone(), Failure::ExecNotAllowed));
+        if !function.exec.is_empty() && !self.options.allow_exec {
+            self.check_module(function)
+                .map_err(|failure| failed(function.image.clone(), failure))?;
         }
         let config = self
             .read_config(function)
@@ -56,16 +57,20 @@ impl PipelineRun<'_> {
         ReadyFunction::find(spec, config, options).map_err(|failure| failed(image, failure))
     }
 
-    /// Whether a program is a WebAssembly module, which may always run. kpt allows none.
-    fn is_module(&self, function: &Function) -> bool {
+    /// A program that needs permission, and has none, can only be a WebAssembly module, which may always run. kpt allows none.
+    fn check_module(&self, function: &Function) -> Result<(), Failure> {
         let options = &self.options.functions;
+        if options.compat != RenderCompat::Kiln || !function.image.is_empty() {
+            return Err(Failure::ExecNotAllowed);
+        }
         let target = Target::Exec(function.exec.clone());
-        options.compat == RenderCompat::Kiln
-            && function.image.is_empty()
-            && options
-                .evaluator
-                .find(&FunctionSpec::new(target))
-                .is_ok_and(|found| found.into_runner().is_module())
+        let found = options.evaluator.find(&FunctionSpec::new(target));
+        match found.map(|found| found.into_runner().is_module()) {
+            Ok(true) => Ok(()),
+            // It names a module that cannot be read. Permission to run programs would not help.
+            Err(FindError::Refused(error)) => Err(Failure::Text(error.to_string())),
+            _ => Err(Failure::ExecNotAllowed),
+        }
     }
 
     /// The configuration as it is in the package's files, before any function has changed it.

@@ -93,6 +93,27 @@ fn a_module_needs_no_permission() {
     );
 }
 
+/// Permission to run programs would not help.
+#[test]
+fn a_missing_module_is_reported_as_missing() {
+    let env = environment();
+    let kptfile = KPTFILE.replace("./echo.wasm", "./fns/echo.wasm");
+    env.write("pkg/Kptfile", &kptfile);
+    let expected = "cannot open module ./fns/echo.wasm: no such file or directory; the path is relative to the current \
+                    directory, not to the package";
+    let eval = ["fn", "eval", "pkg", "--exec", "./fns/echo.wasm"];
+    for command in [&["fn", "render", "pkg"][..], &eval] {
+        let outcome = env.kiln(command, "");
+        assert_eq!(outcome.code, Some(1));
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+        assert!(
+            !outcome.stderr.contains("--allow-exec"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
 #[test]
 fn both_engines_are_flags() {
     let env = environment();
