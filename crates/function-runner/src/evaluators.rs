@@ -112,6 +112,7 @@ fn wasm(config: &RunnerConfig, environment: &Environment) -> Result<WasmChainOpt
     });
     let options = WasmImageOptions {
         registry: registry::options(config, environment)?,
+        pull: config.image.pull_policy,
         image_store: config.image.store.clone(),
         ..WasmImageOptions::default()
     };

@@ -74,3 +74,17 @@ async fn modules_in_a_registry_run() {
     let status = runner.call(&images[0]).await.expect_err("nothing runs it");
     assert_eq!(status.code(), Code::NotFound, "{status:?}");
 }
+
+#[tokio::test]
+async fn the_pull_policy_is_that_of_images() {
+    let registry = TestRegistry::start();
+    let image = push(&registry, "oci", ECHO, ImageFormat::Oci);
+    let requests = registry.requests();
+    let files = RunnerFiles::empty();
+    let runner = files.start(&[
+        "--disable-runtimes=exec,image,pod",
+        "--image-pull-policy=Never",
+    ]);
+    runner.call(&image).await.expect_err("it was never pulled");
+    assert_eq!(registry.requests(), requests);
+}
