@@ -221,32 +221,44 @@ impl GoValues {
         }
     }
 
-    /// Sets an element of an array. Arrays have no holes: an index may be at most one past the end.
+    /// Sets an element of an array or of bytes. There are no holes: an index may be at most one past the end of an array.
     pub(super) fn set_element(
         &mut self,
         id: ObjectId,
         index: usize,
         value: JsValue,
     ) -> Result<(), Stop> {
-        self.charge(size_of(&value))?;
-        self.keep(&value);
-        let Some(object) = self.object_mut(id) else {
-            return Ok(());
-        };
-        object.charged = object.charged.saturating_add(size_of(&value));
-        match &mut object.kind {
-            JsKind::Array(items) if index == items.len() => items.push(value),
-            JsKind::Array(items) => {
-                if let Some(item) = items.get_mut(index) {
-                    *item = value;
-                }
+        match self.object_mut(id).map(|object| &mut object.kind) {
+            Some(JsKind::Array(items)) if index <= items.len() => {
+                self.set_item(id, index, value)?;
             }
-            JsKind::Bytes(bytes) => {
+            Some(JsKind::Bytes(bytes)) => {
                 if let (Some(byte), JsValue::Number(number)) = (bytes.get_mut(index), value) {
                     *byte = number as i64 as u8;
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_item(&mut self, id: ObjectId, index: usize, value: JsValue) -> Result<(), Stop> {
+        let size = size_of(&value);
+        self.charge(size)?;
+        self.keep(&value);
+        let Some(object) = self.object_mut(id) else {
+            return Ok(());
+        };
+        object.charged = object.charged.saturating_add(size);
+        let JsKind::Array(items) = &mut object.kind else {
+            return Ok(());
+        };
+        match items.get_mut(index) {
+            Some(item) => {
+                let replaced = std::mem::replace(item, value);
+                self.refund(id, size_of(&replaced));
+            }
+            None => items.push(value),
         }
         Ok(())
     }

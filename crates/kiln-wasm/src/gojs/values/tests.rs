@@ -46,6 +46,23 @@ fn equal_texts_have_one_reference_until_both_are_released() {
 }
 
 #[test]
+fn an_element_that_is_set_again_is_counted_once() {
+    let mut values = GoValues::new(1 << 20);
+    let array = values.add_array(Vec::new()).unwrap();
+    let bytes = values.add_bytes(10).unwrap();
+    values.set_element(array, 0, text("first")).unwrap();
+    let left = values.left;
+    for _ in 0..100_000 {
+        values.set_element(array, 0, text("other")).unwrap();
+        values.set_element(array, 7, text("beyond")).unwrap();
+        values.set_element(bytes, 0, JsValue::Number(1.0)).unwrap();
+    }
+    assert_eq!(values.left, left);
+    let items = values.object(array).map(|object| &object.kind);
+    assert!(matches!(items, Some(JsKind::Array(items)) if *items == [text("other")]));
+}
+
+#[test]
 fn released_objects_are_freed_unless_something_refers_to_them() {
     let mut values = GoValues::new(1 << 20);
     let left = values.left;
