@@ -39,8 +39,7 @@ pub enum WasmError {
     #[error("cannot compile {name}")]
     Compile {
         name: String,
-        #[source]
-        source: EngineError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error("cannot run {name}")]
     Engine {
@@ -131,10 +130,10 @@ impl WasmEvaluator {
     /// Compiles a module and stores the code, so that the first call finds it.
     pub fn compile(&self, name: &str, module: WasmModule) -> Result<(), WasmError> {
         let loaded = self.shared.keep(module);
-        let compiled = self.shared.tiers.compile_now(&loaded);
-        compiled.map(drop).map_err(|source| WasmError::Compile {
+        let compiled = self.shared.tiers.compile_and_store(&loaded);
+        compiled.map_err(|source| WasmError::Compile {
             name: name.to_owned(),
-            source,
+            source: Box::new(source),
         })
     }
 }

@@ -26,6 +26,18 @@ pub(crate) struct CompiledCache {
     directory: PathBuf,
 }
 
+/// Why code cannot be stored.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CodeNotStored {
+    #[error(transparent)]
+    NotPrivate(CompiledCodeError),
+    #[error("cannot write to {}", directory.display())]
+    Write {
+        directory: PathBuf,
+        source: io::Error,
+    },
+}
+
 /// Held while a module is compiled, so that only one process does it.
 pub(crate) struct CompileLock {
     _file: File,
@@ -72,18 +84,24 @@ impl CompiledCache {
         false
     }
 
-    /// Waits until no other process compiles the module. `None` if code cannot be stored.
-    pub(crate) fn lock(&self, module: &WasmModule) -> Option<CompileLock> {
-        self.make_directory().ok()?;
-        if let Err(error) = check_private_directory(&self.directory) {
-            tracing::warn!("{}", kiln_go::error_chain(&error));
-            return None;
-        }
+    /// Waits until no other process compiles the module. An error means that code cannot be stored.
+    pub(crate) fn lock(&self, module: &WasmModule) -> Result<CompileLock, CodeNotStored> {
+        let failed = |error: io::Error| self.failed(error);
+        self.make_directory().map_err(failed)?;
+        check_private_directory(&self.directory).map_err(CodeNotStored::NotPrivate)?;
         let path = self.directory.join(format!("{}.lock", module.digest));
-        let file = private_options().truncate(false).open(path).ok()?;
-        flock(&file, FlockOperation::LockExclusive).ok()?;
+        let file = private_options().truncate(false).open(path);
+        let file = file.map_err(failed)?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
         self.remove_partial(module);
-        Some(CompileLock { _file: file })
+        Ok(CompileLock { _file: file })
+    }
+
+    fn failed(&self, source: io::Error) -> CodeNotStored {
+        CodeNotStored::Write {
+            directory: self.directory.clone(),
+            source,
+        }
     }
 
     /// Removes what a killed process has begun to write. The lock of the module is held, so no process writes now.
@@ -101,8 +119,13 @@ impl CompiledCache {
         }
     }
 
-    /// Stores code. It is only a cache: without it the module is compiled again.
-    pub(crate) fn store(&self, module: &WasmModule, compiled: &wasmtime::Module) {
+    /// Stores code while its module is locked.
+    pub(crate) fn store(
+        &self,
+        module: &WasmModule,
+        compiled: &wasmtime::Module,
+        _: &CompileLock,
+    ) -> Result<(), CodeNotStored> {
         let stored = || -> io::Result<()> {
             let bytes = compiled.serialize().map_err(io::Error::other)?;
             let prefix = prefix(module).ok_or_else(|| io::Error::other("no compiler"))?;
@@ -121,13 +144,9 @@ impl CompiledCache {
             }
             written
         };
-        if let Err(error) = stored() {
-            tracing::warn!(
-                "cannot store compiled code in {}: {error}",
-                self.directory.display()
-            );
-        }
+        stored().map_err(|error| self.failed(error))?;
         self.remove_unused(MAX_SIZE);
+        Ok(())
     }
 
     /// Removes the files that were not used for longest until the others take at most `limit` bytes.

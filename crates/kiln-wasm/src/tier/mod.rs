@@ -14,10 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+#[cfg(feature = "wasm-jit")]
+use crate::engine::compiler::{CompiledCode, engine};
 use crate::engine::interpreter::InterpretedCode;
 use crate::engine::{Code, EngineError};
 use crate::module::WasmModule;
 use crate::options::{StepListener, WasmEngine, WasmStep, WasmUsage};
+#[cfg(feature = "wasm-jit")]
+use compiled_cache::CodeNotStored;
 
 /// A command compiles modules below this size, which takes about 0.3 s.
 #[cfg(feature = "wasm-jit")]
@@ -128,11 +132,6 @@ impl Tiers {
         }
     }
 
-    #[cfg(not(feature = "wasm-jit"))]
-    pub(crate) fn compile_now(&self, _: &LoadedModule) -> Result<Arc<dyn Code>, EngineError> {
-        Err(EngineError::no_compiler())
-    }
-
     /// Compiled code, if it is there or if the module is to be compiled now.
     #[cfg(feature = "wasm-jit")]
     fn compiled(
@@ -173,36 +172,84 @@ impl Tiers {
     /// Stored code.
     #[cfg(feature = "wasm-jit")]
     fn load(&self, module: &WasmModule) -> Option<Arc<dyn Code>> {
+        let _span = tracing::debug_span!("wasm.load").entered();
         let started = Instant::now();
         let stored = self.cache.as_ref()?.load(module)?;
-        let code = crate::engine::compiler::CompiledCode::new(&stored, module.interface);
+        let code = CompiledCode::new(&stored, module.interface);
         self.report(WasmStep::Load, started);
         Some(Arc::new(code.ok()?))
     }
 
-    /// Compiles a module and stores the code, unless another process has just done so.
+    /// Compiles a module and stores the code. It is only a cache: without it the module is compiled again.
     #[cfg(feature = "wasm-jit")]
-    pub(crate) fn compile_now(&self, loaded: &LoadedModule) -> Result<Arc<dyn Code>, EngineError> {
-        use crate::engine::compiler::{CompiledCode, engine};
+    fn compile_now(&self, loaded: &LoadedModule) -> Result<Arc<dyn Code>, EngineError> {
+        let compiled = self.compile(loaded)?;
+        if let Err(error) = compiled.stored {
+            tracing::warn!(
+                "cannot store compiled code: {}",
+                kiln_go::error_chain(&error)
+            );
+        }
+        Ok(compiled.code)
+    }
 
+    /// Compiles a module for other processes, which need the stored code.
+    #[cfg(feature = "wasm-jit")]
+    pub(crate) fn compile_and_store(&self, loaded: &LoadedModule) -> Result<(), CompileError> {
+        Ok(self.compile(loaded)?.stored?)
+    }
+
+    #[cfg(not(feature = "wasm-jit"))]
+    pub(crate) fn compile_and_store(&self, _: &LoadedModule) -> Result<(), CompileError> {
+        Err(EngineError::no_compiler().into())
+    }
+
+    /// Compiles a module, unless another process has just done so.
+    #[cfg(feature = "wasm-jit")]
+    fn compile(&self, loaded: &LoadedModule) -> Result<Compiled, EngineError> {
         let module = &loaded.module;
-        let lock = self.cache.as_ref().and_then(|cache| cache.lock(module));
-        if lock.is_some()
-            && let Some(stored) = self.load(module)
+        let cache = self.cache.as_ref();
+        let locked = cache.map(|cache| cache.lock(module).map(|lock| (cache, lock)));
+        let (stores, stored) = match locked.transpose() {
+            Ok(stores) => (stores, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        if stores.is_some()
+            && let Some(code) = self.load(module)
         {
-            return Ok(loaded.keep(stored));
+            let code = loaded.keep(code);
+            return Ok(Compiled { code, stored });
         }
         let _span = tracing::debug_span!("wasm.compile").entered();
         let started = Instant::now();
         let compiled = wasmtime::Module::new(engine()?, module.bytes())
             .map_err(|error| EngineError(format!("{error:#}")))?;
         self.report(WasmStep::Compile, started);
-        if let (Some(cache), Some(_lock)) = (&self.cache, lock) {
-            cache.store(module, &compiled);
-        }
+        let stored = match &stores {
+            Some((cache, lock)) => cache.store(module, &compiled, lock),
+            None => stored,
+        };
         let code = CompiledCode::new(&compiled, module.interface)?;
-        Ok(loaded.keep(Arc::new(code)))
+        let code = loaded.keep(Arc::new(code));
+        Ok(Compiled { code, stored })
     }
+}
+
+/// The code of a module, and whether it is stored, if it is to be.
+#[cfg(feature = "wasm-jit")]
+struct Compiled {
+    code: Arc<dyn Code>,
+    stored: Result<(), CodeNotStored>,
+}
+
+/// Why there is no stored code.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CompileError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[cfg(feature = "wasm-jit")]
+    #[error("cannot store the code")]
+    Store(#[from] CodeNotStored),
 }
 
 #[cfg(feature = "wasm-jit")]

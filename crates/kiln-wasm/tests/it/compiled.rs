@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use kiln_wasm::{StepListener, WasmEngine, WasmEvaluator, WasmOptions, WasmStep, WasmUsage};
+use kiln_wasm::{
+    StepListener, WasmEngine, WasmEvaluator, WasmOptions, WasmStep, WasmUsage, read_module_file,
+};
 
-use crate::support::{Call, ModuleFile, describe};
+use crate::support::{Call, ModuleFile, describe, error_text};
 
 /// A program that exits with 5.
 const FIVE: &str = r#"(module
@@ -198,6 +200,28 @@ fn code_that_others_can_write_is_not_used() {
     assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
     set_mode(cache.directory.path(), 0o777);
     assert_eq!(cache.run(WasmEngine::Compiler), COMPILED);
+}
+
+#[test]
+fn compiling_ahead_fails_if_the_code_cannot_be_stored() {
+    let cache = Cache::new();
+    let evaluator = WasmEvaluator::new(WasmOptions {
+        cache: Some(cache.directory.path().to_owned()),
+        ..WasmOptions::default()
+    });
+    let compile = || evaluator.compile("fn", read_module_file(&cache.module.path).unwrap());
+    compile().unwrap();
+    fs::remove_file(cache.code()).unwrap();
+    set_mode(&cache.compiled(), 0o755);
+    let error = error_text(&compile().unwrap_err());
+    assert!(
+        error.starts_with("cannot compile fn: cannot store the code: "),
+        "{error}"
+    );
+    assert!(
+        error.contains(&cache.compiled().display().to_string()),
+        "{error}"
+    );
 }
 
 #[test]
