@@ -7,6 +7,7 @@
 //!
 //! Every address is checked, and what the host holds for a module counts towards its memory limit.
 
+mod disk_limit;
 mod engine;
 mod evaluator;
 mod gojs;

@@ -5,7 +5,8 @@
 //! | `modules/HEX.wasm` | a module, by its SHA-256 |
 //! | `references/HEX.json` | what a reference resolved to, by the SHA-256 of the reference |
 //!
-//! It is a cache: what cannot be read or written is as if it were not there.
+//! It is a cache: what cannot be read or written is as if it were not there, and what was not used for longest is removed if the
+//! directories become too large.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -16,10 +17,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::{Resolution, has_digest};
+use crate::disk_limit::remove_unused;
 use crate::module::{ModuleDigest, WasmModule};
 
 /// How long an image that is not a module is not looked up again.
 pub(super) const NOT_WASM_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many bytes all modules may take, and all that references resolved to. The latter are some thousand files.
+const MAX_MODULES: u64 = 2 << 30;
+const MAX_REFERENCES: u64 = 1 << 20;
 
 pub(super) struct ModuleStore {
     modules: PathBuf,
@@ -78,6 +84,7 @@ impl ModuleStore {
                 Resolution::Module(module) => {
                     let name = format!("{}.wasm", module.digest);
                     write_whole(&self.modules, &name, &module.bytes)?;
+                    remove_unused(&self.modules, MAX_MODULES);
                     Some(module.digest.to_string())
                 }
             };
@@ -88,7 +95,9 @@ impl ModuleStore {
             };
             let path = self.reference_path(image);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            write_whole(&self.references, &name, &serde_json::to_vec(&file)?)
+            write_whole(&self.references, &name, &serde_json::to_vec(&file)?)?;
+            remove_unused(&self.references, MAX_REFERENCES);
+            Ok(())
         };
         if let Err(error) = kept() {
             tracing::warn!(

@@ -6,16 +6,17 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use kiln_sandbox::{CompiledCodeError, check_private_directory, load_compiled};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::disk_limit::{LOCK, remove_unused};
 use crate::engine::compiler;
 use crate::module::{ModuleDigest, WasmModule};
 
-/// How many bytes all files together may take; beyond it those that were not used for longest are removed.
+/// How many bytes all files together may take.
 const MAX_SIZE: u64 = 2 << 30;
 
 const EXTENSION: &str = ".cwasm";
@@ -89,7 +90,7 @@ impl CompiledCache {
         let failed = |error: io::Error| self.failed(error);
         self.make_directory().map_err(failed)?;
         check_private_directory(&self.directory).map_err(CodeNotStored::NotPrivate)?;
-        let path = self.directory.join(format!("{}.lock", module.digest));
+        let path = self.directory.join(format!("{}{LOCK}", module.digest));
         let file = private_options().truncate(false).open(path);
         let file = file.map_err(failed)?;
         flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
@@ -145,32 +146,8 @@ impl CompiledCache {
             written
         };
         stored().map_err(|error| self.failed(error))?;
-        self.remove_unused(MAX_SIZE);
+        remove_unused(&self.directory, MAX_SIZE);
         Ok(())
-    }
-
-    /// Removes the files that were not used for longest until the others take at most `limit` bytes.
-    pub(crate) fn remove_unused(&self, limit: u64) {
-        let Ok(entries) = fs::read_dir(&self.directory) else {
-            return;
-        };
-        let mut files: Vec<(i64, u64, PathBuf)> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let metadata = entry.metadata().ok()?;
-                Some((metadata.atime(), metadata.len(), entry.path()))
-            })
-            .collect();
-        files.sort();
-        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-        for (_, size, path) in files {
-            if total <= limit {
-                return;
-            }
-            if fs::remove_file(path).is_ok() {
-                total -= size;
-            }
-        }
     }
 
     fn make_directory(&self) -> io::Result<()> {
@@ -206,39 +183,4 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = new_file(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::FileTimes;
-    use std::time::{Duration, SystemTime};
-
-    use super::*;
-
-    #[test]
-    fn what_was_not_used_for_longest_is_removed_first() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let cache = CompiledCache::new(directory.path().to_owned());
-        // Neither by name nor by the time of writing.
-        for (name, hours_ago) in [("a", 2), ("b", 3), ("c", 1)] {
-            let file = File::create(directory.path().join(name)).expect("a file");
-            file.set_len(10).expect("a size");
-            let used = SystemTime::now() - Duration::from_secs(3600 * hours_ago);
-            file.set_times(FileTimes::new().set_accessed(used))
-                .expect("a time");
-        }
-        let left = || {
-            let entries = fs::read_dir(directory.path()).expect("a directory");
-            let mut names: Vec<String> = entries
-                .map(|entry| entry.expect("an entry").file_name())
-                .map(|name| name.to_string_lossy().into_owned())
-                .collect();
-            names.sort();
-            names.concat()
-        };
-        for (limit, wanted) in [(30, "abc"), (29, "ac"), (10, "c"), (0, "")] {
-            cache.remove_unused(limit);
-            assert_eq!(left(), wanted, "{limit}");
-        }
-    }
 }
