@@ -7,6 +7,8 @@
 #[cfg(feature = "wasm-jit")]
 mod background;
 #[cfg(feature = "wasm-jit")]
+mod compile_limit;
+#[cfg(feature = "wasm-jit")]
 pub(crate) mod compiled_cache;
 
 use std::path::PathBuf;
@@ -161,10 +163,14 @@ impl Tiers {
                 };
                 // Calls of one command count once: a command that interprets goes on to do so.
                 let was_used = calls == 0 && cache.note_use(&loaded.module);
-                match was_used && size < COMPILED_BY_COMMANDS {
-                    true => self.compile_now(loaded).map(Some),
-                    false => Ok(None),
+                if !was_used || size >= COMPILED_BY_COMMANDS {
+                    return Ok(None);
                 }
+                let compiled = self.compile_now(loaded);
+                // The interpreter runs it, or reports what is wrong with it.
+                Ok(compiled
+                    .inspect_err(|error| tracing::debug!("cannot compile a module: {error}"))
+                    .ok())
             }
         }
     }
@@ -208,6 +214,7 @@ impl Tiers {
     #[cfg(feature = "wasm-jit")]
     fn compile(&self, loaded: &LoadedModule) -> Result<Compiled, EngineError> {
         let module = &loaded.module;
+        compile_limit::check(module.bytes())?;
         let cache = self.cache.as_ref();
         let locked = cache.map(|cache| cache.lock(module).map(|lock| (cache, lock)));
         let (stores, stored) = match locked.transpose() {

@@ -9,7 +9,7 @@ use kiln_wasm::{
     StepListener, WasmEngine, WasmEvaluator, WasmOptions, WasmStep, WasmUsage, read_module_file,
 };
 
-use crate::support::{Call, ModuleFile, describe, error_text};
+use crate::support::{Call, ModuleFile, describe, error_text, evaluator};
 
 /// A program that exits with 5.
 const FIVE: &str = r#"(module
@@ -95,6 +95,26 @@ fn a_command_compiles_a_small_module_when_it_is_used_again() {
     assert_eq!(cache.run(WasmEngine::Auto), LOADED);
     assert_eq!(cache.run(WasmEngine::Auto), COMPILED);
     assert_eq!(cache.run(WasmEngine::Auto), LOADED);
+}
+
+#[test]
+fn a_module_that_would_take_the_compiler_too_long_is_interpreted() {
+    // Small enough for commands to compile it otherwise.
+    let (variables, nothing) = ("i32 ".repeat(2_000), "(nop)".repeat(100_000));
+    let start = format!(r#"(func (local {variables}) {nothing}) (func (export "_start")"#);
+    let cache = Cache {
+        module: ModuleFile::of_text(&FIVE.replace(r#"(func (export "_start")"#, &start)),
+        ..Cache::new()
+    };
+    for _ in 0..3 {
+        assert_eq!(cache.run(WasmEngine::Auto), LOADED);
+    }
+    let ran = Call::new("").run(&evaluator(WasmEngine::Compiler), &cache.module.path);
+    let error = describe(ran);
+    assert!(
+        error.contains("takes the compiler too much time and memory"),
+        "{error}"
+    );
 }
 
 #[test]
