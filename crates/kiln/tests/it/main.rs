@@ -60,6 +60,7 @@ mod test_environment;
 mod tls;
 mod versions;
 mod wasm;
+mod wasm_golden;
 #[expect(
     dead_code,
     reason = "the tests of functions in WebAssembly use the rest"

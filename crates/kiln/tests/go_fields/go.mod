@@ -1,0 +1,3 @@
+module example.com/set-fields
+
+go 1.21
