@@ -11,8 +11,8 @@ use kiln_sandbox::Excess;
 use crate::engine::{Code, Instance};
 use crate::gojs::{self, GoAnswer, GoValues};
 use crate::host::{
-    CallClock, CallState, Interrupt, MemoryLimit, OutputStreams, RandomBytes, Stop, WasmClock,
-    WasmRandom, panic_message,
+    CallClock, CallState, Interrupt, MemoryBudget, MemoryLimit, OutputStreams, RandomBytes, Stop,
+    WasmClock, WasmRandom, panic_message,
 };
 use crate::module::{WasmInterface, WasmModule};
 use crate::options::{StepListener, WasmStep};
@@ -125,7 +125,7 @@ impl CallSettings {
     }
 
     fn state(&self, input: &str, ctx: &RunContext) -> CallState {
-        let memory = self.memory_limit(ctx);
+        let budget = MemoryBudget::new(self.memory_limit(ctx));
         CallState {
             arguments: self.arguments.clone(),
             environment: self.environment.clone(),
@@ -143,11 +143,11 @@ impl CallSettings {
                 deadline: ctx.deadline,
                 cancel: ctx.cancel.clone(),
             },
+            go: GoValues::new(budget.clone()),
             memory: MemoryLimit {
-                bytes: memory,
+                budget,
                 is_exceeded: false,
             },
-            go: GoValues::new(memory),
             nesting: 0,
         }
     }

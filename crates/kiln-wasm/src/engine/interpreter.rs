@@ -235,11 +235,11 @@ fn stopped(error: Error) -> Stop {
 impl ResourceLimiter for MemoryLimit {
     fn memory_growing(
         &mut self,
-        _: usize,
+        current: usize,
         desired: usize,
         _: Option<usize>,
     ) -> Result<bool, LimiterError> {
-        Ok(self.allows_memory(desired))
+        Ok(self.allows_memory(current, desired))
     }
 
     fn table_growing(

@@ -8,6 +8,7 @@ mod memory;
 mod random;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -237,10 +238,40 @@ impl Interrupt {
     }
 }
 
-/// The memory that a module may use.
-#[derive(Clone, Copy, Debug)]
+/// The memory that a call may still take, for the module and for what the host holds for it. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryBudget {
+    left: Arc<AtomicU64>,
+}
+
+impl MemoryBudget {
+    pub(crate) fn new(bytes: u64) -> MemoryBudget {
+        MemoryBudget {
+            left: Arc::new(AtomicU64::new(bytes)),
+        }
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take(&self, bytes: u64) -> Result<(), Stop> {
+        let left = self.left().checked_sub(bytes).ok_or(Stop::OverMemory)?;
+        // A call runs on one thread.
+        self.left.store(left, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) fn give_back(&self, bytes: u64) {
+        let left = self.left().saturating_add(bytes);
+        self.left.store(left, Ordering::Relaxed);
+    }
+}
+
+/// The limit of the memory of a module.
+#[derive(Debug)]
 pub(crate) struct MemoryLimit {
-    pub(crate) bytes: u64,
+    pub(crate) budget: MemoryBudget,
     /// Whether the module asked for more and was refused.
     pub(crate) is_exceeded: bool,
 }
@@ -252,8 +283,9 @@ pub(crate) const MAX_TABLES: usize = 1;
 pub(crate) const MAX_TABLE: usize = 200_000;
 
 impl MemoryLimit {
-    pub(crate) fn allows_memory(&mut self, desired: usize) -> bool {
-        let is_allowed = desired as u64 <= self.bytes;
+    pub(crate) fn allows_memory(&mut self, current: usize, desired: usize) -> bool {
+        let growth = desired.saturating_sub(current) as u64;
+        let is_allowed = self.budget.take(growth).is_ok();
         self.is_exceeded |= !is_allowed;
         is_allowed
     }

@@ -359,6 +359,30 @@ fn memory_is_limited() {
 }
 
 #[test]
+fn values_of_the_host_count_with_the_memory_of_the_module() {
+    // 8 MB of memory, and a text of 4 MB.
+    let text = go_program(
+        "syscall/js.stringVal",
+        "(drop (memory.grow (i32.const 120)))
+         (i64.store (i32.const 1008) (i64.const 65536)) (i64.store (i32.const 1016) (i64.const 4000000))
+         (call $import (i32.const 1000))",
+    );
+    let module = ModuleFile::of_text(&text);
+    let with_limit = |limit| Call {
+        limits: with_memory(limit),
+        ..Call::new("")
+    };
+    assert_eq!(
+        with_limit(10 << 20).on_all_engines(&module),
+        "error: function used more than 10485760 bytes of memory and was killed"
+    );
+    assert_eq!(
+        with_limit(20 << 20).on_all_engines(&module),
+        "-1||wasm trap: the module did not register the function processResourceList"
+    );
+}
+
+#[test]
 fn tables_are_limited() {
     let module = |tables: &str| {
         format!(r#"(module (memory (export "memory") 1) {tables} (func (export "_start")))"#)

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::host::{SharedText, Stop};
+use crate::host::{MemoryBudget, SharedText, Stop};
 
 /// A JavaScript value.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,8 +48,7 @@ pub(crate) struct GoValues {
     free_references: Vec<u32>,
     reference_of_object: HashMap<ObjectId, u32>,
     reference_of_text: HashMap<SharedText, u32>,
-    /// Bytes that may still be used.
-    left: u64,
+    budget: MemoryBudget,
     pub(super) global: ObjectId,
     pub(super) go: ObjectId,
     pub(super) timers: Timers,
@@ -87,8 +86,8 @@ const OVERHEAD: u64 = 128;
 const MAX_TIMERS: usize = 100_000;
 
 impl GoValues {
-    /// The values that exist before the program runs. `limit` is how many bytes the host may hold for it.
-    pub(crate) fn new(limit: u64) -> GoValues {
+    /// The values that exist before the program runs; only others count.
+    pub(crate) fn new(budget: MemoryBudget) -> GoValues {
         let mut values = GoValues {
             objects: Vec::new(),
             free_objects: Vec::new(),
@@ -96,7 +95,7 @@ impl GoValues {
             free_references: Vec::new(),
             reference_of_object: HashMap::new(),
             reference_of_text: HashMap::new(),
-            left: u64::MAX,
+            budget: MemoryBudget::new(u64::MAX),
             global: ObjectId(0),
             go: ObjectId(1),
             timers: Timers::default(),
@@ -120,21 +119,14 @@ impl GoValues {
         values.references = known.into_iter().map(forever).collect();
         values.reference_of_object.insert(values.global, GLOBAL);
         values.reference_of_object.insert(values.go, GO);
-        values.left = limit;
+        values.budget = budget;
         values
-    }
-
-    /// Counts bytes that the host holds for the program.
-    fn charge(&mut self, bytes: u64) -> Result<(), Stop> {
-        let left = self.left.checked_sub(bytes);
-        self.left = left.ok_or(Stop::OverMemory)?;
-        Ok(())
     }
 
     /// Adds an object. `size` is what its kind takes.
     pub(super) fn add(&mut self, kind: JsKind, size: u64) -> Result<ObjectId, Stop> {
         let charged = OVERHEAD.saturating_add(size);
-        self.charge(charged)?;
+        self.budget.take(charged)?;
         let object = Some(JsObject {
             kind,
             properties: BTreeMap::new(),
@@ -154,7 +146,7 @@ impl GoValues {
 
     pub(super) fn add_bytes(&mut self, length: u64) -> Result<ObjectId, Stop> {
         // Before the memory is taken.
-        if length > self.left {
+        if length > self.budget.left() {
             return Err(Stop::OverMemory);
         }
         let length_here = usize::try_from(length).map_err(|_| Stop::OverMemory)?;
@@ -199,7 +191,7 @@ impl GoValues {
         value: JsValue,
     ) -> Result<(), Stop> {
         let size = size_of(&value).saturating_add(name.len() as u64);
-        self.charge(size)?;
+        self.budget.take(size)?;
         self.keep(&value);
         let Some(object) = self.object_mut(id) else {
             return Ok(());
@@ -244,7 +236,7 @@ impl GoValues {
 
     fn set_item(&mut self, id: ObjectId, index: usize, value: JsValue) -> Result<(), Stop> {
         let size = size_of(&value);
-        self.charge(size)?;
+        self.budget.take(size)?;
         self.keep(&value);
         let Some(object) = self.object_mut(id) else {
             return Ok(());
@@ -267,7 +259,7 @@ impl GoValues {
         if let Some(object) = self.object_mut(id) {
             object.charged = object.charged.saturating_sub(size);
         }
-        self.left = self.left.saturating_add(size);
+        self.budget.give_back(size);
     }
 
     /// The value that 64 bits of the program's memory stand for.
@@ -323,7 +315,7 @@ impl GoValues {
             reference.count = reference.count.saturating_add(1);
             return Ok(known);
         }
-        self.charge(size_of(&value))?;
+        self.budget.take(size_of(&value))?;
         let number = match self.free_references.pop() {
             Some(number) => number,
             None => {
@@ -364,7 +356,7 @@ impl GoValues {
             return;
         };
         self.free_references.push(number);
-        self.left = self.left.saturating_add(size_of(&value));
+        self.budget.give_back(size_of(&value));
         match value {
             JsValue::Text(text) => drop(self.reference_of_text.remove(&text)),
             JsValue::Object(id) => {
@@ -383,7 +375,7 @@ impl GoValues {
         if slot.as_ref().is_some_and(|object| !object.is_kept)
             && let Some(object) = slot.take()
         {
-            self.left = self.left.saturating_add(object.charged);
+            self.budget.give_back(object.charged);
             self.free_objects.push(id.0);
         }
     }
