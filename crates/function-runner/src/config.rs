@@ -103,6 +103,8 @@ pub struct WasmConfig {
     pub random: WasmRandom,
     /// The directory for modules and compiled code; `None` means that nothing is stored.
     pub cache: Option<PathBuf>,
+    /// Limit of the memory of a call, in bytes.
+    pub memory: u64,
 }
 
 /// Settings of the evaluator of images without pods.

@@ -108,6 +108,7 @@ fn wasm(config: &RunnerConfig, environment: &Environment) -> Result<WasmChainOpt
         clock: wasm.clock,
         random: wasm.random,
         cache: wasm.cache.clone(),
+        memory: wasm.memory,
         ..WasmOptions::default()
     });
     let options = WasmImageOptions {

@@ -19,7 +19,7 @@ use kiln_server::{
 };
 use kiln_store::CollectLimits;
 use kiln_telemetry::LogFormatError;
-use kiln_wasm::WasmFlagError;
+use kiln_wasm::{DEFAULT_MEMORY, WasmFlagError};
 
 use crate::config::{ImageConfig, RunnerConfig, WasmConfig};
 use crate::environment::Environment;
@@ -80,6 +80,7 @@ struct WasmFlags {
     clock: Key<String>,
     random: Key<String>,
     cache: Key<String>,
+    memory: Key<i64>,
 }
 
 struct ServiceFlags {
@@ -565,6 +566,11 @@ impl WasmFlags {
                 "",
                 "The `directory` for modules and compiled code, which belongs to this user alone; nothing is stored if empty",
             ),
+            memory: set.add(
+                "wasm-memory-limit",
+                0,
+                "Memory limit of a function in WebAssembly, in `bytes`; 0 means 1 GiB",
+            ),
         }
     }
 
@@ -578,6 +584,10 @@ impl WasmFlags {
             clock: value("wasm-clock", &parsed.get(self.clock))?,
             random: value("wasm-random", &parsed.get(self.random))?,
             cache: given(parsed.get(self.cache)),
+            memory: match within("wasm-memory-limit", parsed.get(self.memory), 0, i64::MAX)? {
+                0 => DEFAULT_MEMORY,
+                memory => memory,
+            },
         })
     }
 }

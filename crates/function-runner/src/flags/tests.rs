@@ -342,6 +342,17 @@ fn images_have_a_store_and_a_policy() {
 }
 
 #[test]
+fn functions_in_webassembly_have_a_memory_limit() {
+    assert_eq!(runner(&[]).wasm.memory, 1 << 30);
+    let config = runner(&["--wasm-memory-limit=268435456"]);
+    assert_eq!(config.wasm.memory, 256 << 20);
+    check_wrong(
+        &["--wasm-memory-limit=-1"],
+        "--wasm-memory-limit -1 must be from 0 to 9223372036854775807",
+    );
+}
+
+#[test]
 fn the_status_page_is_on_for_local_use_only() {
     assert_eq!(runner(&[]).status, None);
     let local = parse(Flavour::Serve, &[]).expect("flags").status;
