@@ -10,7 +10,7 @@ use std::process::Command;
 use kiln_oci::{ArchiveLimits, Manifest, read_archive};
 
 use crate::clean_root::{CleanRoot, find, skipped};
-use crate::release::{Release, SMALL_KILN, TRIPLES, own_triple, version};
+use crate::release::{Release, SMALL_KILN, TRIPLES, built_kiln, own_triple, version};
 
 fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -165,10 +165,7 @@ impl RealRelease {
             let directory = fs::canonicalize(repository().join(directory));
             return Ok(RealRelease::Given(directory.expect("KILN_DIST")));
         }
-        let kiln = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name("kiln");
-        if !kiln.is_file() {
-            return Err("kiln is not built; `cargo test --workspace` builds it".to_owned());
-        }
+        let kiln = built_kiln()?;
         root.add_libraries(&kiln);
         let stripped = tempfile::NamedTempFile::new().expect("a file");
         let done = Command::new("strip")

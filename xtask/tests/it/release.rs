@@ -25,6 +25,15 @@ completion) echo \"completes $2\" ;;
 esac
 ";
 
+/// The kiln that `cargo test` has built beside these tests, or why there is none.
+pub(crate) fn built_kiln() -> Result<PathBuf, String> {
+    let kiln = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name("kiln");
+    match kiln.is_file() {
+        true => Ok(kiln),
+        false => Err("kiln is not built; `cargo test --workspace` builds it".to_owned()),
+    }
+}
+
 /// A release in a directory, below `v` and its version, as servers have it.
 pub(crate) struct Release {
     work: TempDir,
