@@ -17,6 +17,8 @@ pub(super) struct Extras {
     pub(super) security: String,
     /// The unit of the function runner for systemd.
     pub(super) unit: String,
+    /// The configuration that the unit names.
+    pub(super) runner_config: String,
     /// Man pages by file name.
     pub(super) manual: BTreeMap<String, Vec<u8>>,
     pub(super) bash: Vec<u8>,
@@ -48,6 +50,7 @@ impl Extras {
             changelog: document("CHANGELOG.md")?,
             security: document("SECURITY.md")?,
             unit: document("deploy/function-runner.service")?,
+            runner_config: document("deploy/function-runner.config.yaml")?,
             manual,
             bash: completion("bash")?,
             zsh: completion("zsh")?,
@@ -77,6 +80,7 @@ pub(super) fn archive(programs: &PackedFiles, extras: &Extras, sbom: &str) -> Pa
     files.add("CHANGELOG.md", extras.changelog.as_str());
     files.add("SECURITY.md", extras.security.as_str());
     files.add("function-runner.service", extras.unit.as_str());
+    files.add("function-runner.config.yaml", extras.runner_config.as_str());
     files.add("sbom.cdx.json", sbom);
     files
 }

@@ -1,6 +1,7 @@
 //! A Debian package: an `ar` archive of a version, a control archive and a data archive.
 //!
-//! It has no scripts, so `dpkg` runs nothing of it, and it depends on nothing, because the programs are static.
+//! It has no scripts, so `dpkg` runs nothing of it, and it depends on nothing, because the programs are static. Packages that
+//! only some commands need are recommended: git, and the CA certificates of registries.
 
 use anyhow::Result;
 
@@ -10,6 +11,9 @@ use super::target::ReleaseTarget;
 
 /// Packages must have this field. The domain is reserved: it reaches no mailbox.
 const MAINTAINER: &str = "kiln maintainers <maintainers@kiln.invalid>";
+
+/// The configuration of the service. dpkg keeps the administrator's changes of this file in upgrades.
+const CONFIG: &str = "etc/function-runner/config.yaml";
 
 /// The package with its programs and extras.
 pub(super) fn package(
@@ -22,6 +26,7 @@ pub(super) fn package(
     let data = data(programs, extras)?;
     let mut control = PackedFiles::default();
     control.add("./control", control_file(target, version, &data));
+    control.add("./conffiles", format!("/{CONFIG}\n"));
     let members = [
         ("debian-binary", b"2.0\n".to_vec()),
         ("control.tar.gz", control.tar_gz(time)?),
@@ -34,7 +39,7 @@ pub(super) fn package(
     Ok(package)
 }
 
-/// The files at the places of Debian's policy.
+/// The files, at the paths of Debian's policy.
 fn data(programs: &PackedFiles, extras: &Extras) -> Result<PackedFiles> {
     let mut data = PackedFiles::default();
     for (name, file) in programs.iter() {
@@ -58,6 +63,7 @@ fn data(programs: &PackedFiles, extras: &Extras) -> Result<PackedFiles> {
     );
     let unit = extras.unit.replace("/usr/local/bin/", "/usr/bin/");
     data.add("usr/lib/systemd/system/function-runner.service", unit);
+    data.add(CONFIG, extras.runner_config.as_str());
     Ok(data)
 }
 
@@ -69,6 +75,7 @@ fn control_file(target: &ReleaseTarget, version: &str, data: &PackedFiles) -> St
          Architecture: {}\n\
          Maintainer: {MAINTAINER}\n\
          Installed-Size: {}\n\
+         Recommends: ca-certificates, git\n\
          Section: admin\n\
          Priority: optional\n\
          Description: run KRM functions on packages of Kubernetes resources\n\

@@ -146,10 +146,19 @@ fn a_debian_package_installs_and_is_removed() {
     ] {
         assert!(root.path().join(path).is_file(), "{path}");
     }
-    // An upgrade, and the removal.
+    // The unit names a file that the package has, and an upgrade keeps changes of it.
+    let named = "/etc/function-runner/config.yaml";
+    assert!(unit.contains(&format!("--config={named}")), "{unit}");
+    let config = root.path().join(named.trim_start_matches('/'));
+    let text = fs::read_to_string(&config).expect("a configuration");
+    assert!(text.ends_with("functions: []\n"), "{text}");
+    fs::write(&config, "functions: [] # mine\n").expect("a file");
     dpkg(&["--install", &name]);
+    let text = fs::read_to_string(&config).expect("a configuration");
+    assert_eq!(text, "functions: [] # mine\n");
     dpkg(&["--purge", "kiln"]);
     assert!(!root.path().join("usr").exists());
+    assert!(!config.exists());
 }
 
 /// The directory of all releases, one of which has programs that run: that of `KILN_DIST`, or one with the kiln that `cargo test`

@@ -24,5 +24,6 @@ mod soak;
 mod startup;
 mod status_page;
 mod telemetry;
+mod unit_file;
 mod wasm;
 mod workers;
