@@ -4,11 +4,24 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::files::PackedFiles;
+use super::manual::manual_page;
+
+/// What the programs besides kiln do. kiln writes its own man pages.
+const SUMMARIES: [(&str, &str); 2] = [
+    (
+        "function-runner",
+        "run functions on packages of Kubernetes resources, as a gRPC service",
+    ),
+    (
+        "wrapper-server",
+        "serve the function of an image in its pod",
+    ),
+];
 
 /// Documents, man pages and completions; the same for all platforms.
 pub(super) struct Extras {
@@ -27,12 +40,15 @@ pub(super) struct Extras {
 }
 
 impl Extras {
-    /// Reads the documents, and has a kiln for this machine write the rest.
-    pub(super) fn collect(root: &Path, kiln: &[u8]) -> Result<Extras> {
+    /// Reads the documents, and has the programs for this machine write the rest.
+    pub(super) fn collect(root: &Path, programs: &PackedFiles) -> Result<Extras> {
         let work = tempfile::tempdir()?;
+        for (name, file) in programs.iter() {
+            let path = work.path().join(name);
+            fs::write(&path, &file.bytes)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
         let program = work.path().join("kiln");
-        fs::write(&program, kiln)?;
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
         let pages = work.path().join("manual");
         output(Command::new(&program).arg("manual").arg(&pages))?;
         let mut manual = BTreeMap::new();
@@ -41,7 +57,15 @@ impl Extras {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             manual.insert(name.into_owned(), fs::read(&path)?);
         }
-        let completion = |shell| output(Command::new(&program).args(["completion", shell]));
+        for (name, summary) in SUMMARIES {
+            let help = output(Command::new(work.path().join(name)).arg("--help"))?;
+            let page = manual_page(name, summary, &String::from_utf8_lossy(&help.stderr));
+            manual.insert(format!("{name}.1"), page.into_bytes());
+        }
+        let completion = |shell| {
+            let printed = output(Command::new(&program).args(["completion", shell]))?;
+            anyhow::Ok(printed.stdout)
+        };
         let document = |name: &str| {
             fs::read_to_string(root.join(name)).with_context(|| format!("cannot read {name}"))
         };
@@ -85,6 +109,15 @@ pub(super) fn archive(programs: &PackedFiles, extras: &Extras, sbom: &str) -> Pa
     files
 }
 
+/// Whether the changelog has entries that belong to no version yet.
+pub(super) fn has_unreleased(changelog: &str) -> bool {
+    let lines = changelog
+        .lines()
+        .skip_while(|line| *line != "## Unreleased");
+    let section = lines.skip(1).take_while(|line| !line.starts_with("## "));
+    section.into_iter().any(|line| line.starts_with("- "))
+}
+
 /// The section of a version in the changelog: the notes of its release.
 pub(super) fn release_notes(changelog: &str, version: &str) -> Result<String> {
     let is_heading = |line: &&str| line.starts_with("## ");
@@ -101,7 +134,7 @@ pub(super) fn release_notes(changelog: &str, version: &str) -> Result<String> {
     Ok(format!("{}\n", notes.join("\n").trim_end()))
 }
 
-fn output(command: &mut Command) -> Result<Vec<u8>> {
+fn output(command: &mut Command) -> Result<Output> {
     let output = command.env_clear().output();
     let program = command.get_program().display().to_string();
     let output = output.with_context(|| format!("cannot run {program}"))?;
@@ -111,5 +144,5 @@ fn output(command: &mut Command) -> Result<Vec<u8>> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    Ok(output.stdout)
+    Ok(output)
 }

@@ -8,10 +8,12 @@ mod debian;
 mod files;
 mod formula;
 mod images;
+mod manual;
 mod sbom;
 mod target;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -39,16 +41,23 @@ pub struct DistArgs {
     /// Package the programs in DIRECTORY/TRIPLE instead of building them
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<PathBuf>,
+    /// Make a release although files differ from the last commit, which the sources and the version of the programs are of
+    #[arg(long)]
+    allow_dirty: bool,
     /// Directory of the release; an old one is replaced [default: target/dist/VERSION]
     #[arg(long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
     /// Address of all releases, for the install script and the Homebrew formula; this one will be at ADDRESS/vVERSION
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = without_last_slash)]
     releases: Option<String>,
     #[command(flatten)]
     certificates: CertificateArgs,
     #[command(flatten)]
     registry: Target,
+}
+
+fn without_last_slash(address: &str) -> Result<String, Infallible> {
+    Ok(address.trim_end_matches('/').to_owned())
 }
 
 /// The files of a release by name.
@@ -58,6 +67,12 @@ type Artifacts = BTreeMap<String, Vec<u8>>;
 pub fn run(root: &Path, args: &DistArgs) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let target_directory = crate::target_directory(root).join("dist");
+    let directory = match &args.output {
+        Some(directory) => directory.clone(),
+        None => target_directory.join(version),
+    };
+    check_output(&directory)?;
+    check_work_tree(root, args.allow_dirty)?;
     let time = release_time(root)?;
     let mut artifacts = Artifacts::new();
     let mut programs = Vec::new();
@@ -87,6 +102,9 @@ pub fn run(root: &Path, args: &DistArgs) -> Result<()> {
     let sources = format!("kiln-{version}-sources.tar.gz");
     artifacts.insert(sources.clone(), source_archive(root, version)?);
     let notes = content::release_notes(&extras.changelog, version)?;
+    if content::has_unreleased(&extras.changelog) {
+        report("CHANGELOG.md has entries below \"Unreleased\", which are not in the release notes");
+    }
     artifacts.insert("RELEASE_NOTES.md".to_owned(), notes.into_bytes());
     let script = fs::read_to_string(root.join("deploy/install"))?;
     let script = with_defaults(&script, version, args.releases.as_deref())?;
@@ -107,10 +125,6 @@ pub fn run(root: &Path, args: &DistArgs) -> Result<()> {
         write_archive(layout, &mut archive)?;
         artifacts.insert(format!("{name}-{version}.oci.tar"), archive);
     }
-    let directory = match &args.output {
-        Some(directory) => directory.clone(),
-        None => target_directory.join(version),
-    };
     let sums = checksums(&artifacts);
     artifacts.insert("SHA256SUMS".to_owned(), sums.clone().into_bytes());
     write(&directory, &artifacts)
@@ -147,8 +161,15 @@ fn chosen(args: &DistArgs) -> Result<Vec<ReleaseTarget>> {
         }
         report(&message);
     }
-    if targets.is_empty() {
-        bail!("there is no platform to make a release for");
+    // Before the build, which takes minutes.
+    if !targets.iter().any(ReleaseTarget::is_this_machine) {
+        let own = TARGETS.iter().find(|target| target.is_this_machine());
+        let hint = own.map_or("make the release on another machine".to_owned(), |own| {
+            format!("add --target {}", own.triple())
+        });
+        bail!(
+            "no platform of the release is that of this machine, whose programs write the man pages; {hint}"
+        );
     }
     Ok(targets)
 }
@@ -166,12 +187,53 @@ fn prebuilt(directory: &Path) -> Result<BuiltPrograms> {
     })
 }
 
-/// Man pages and completions come from the kiln that runs on this machine.
+/// Man pages and completions come from the programs that run on this machine.
 fn extras(root: &Path, programs: &[(ReleaseTarget, PackedFiles)]) -> Result<Extras> {
     let own = programs.iter().find(|(target, _)| target.is_this_machine());
-    let own = own.and_then(|(_, programs)| programs.iter().find(|(name, _)| *name == "kiln"));
-    let (_, kiln) = own.context("the release has no kiln for this machine to write man pages")?;
-    Extras::collect(root, &kiln.bytes)
+    let (_, programs) = own.context("the release has no programs for this machine")?;
+    Extras::collect(root, programs)
+}
+
+/// The files that show that a directory is a release, which may be replaced.
+const RELEASE_FILES: [&str; 2] = ["SHA256SUMS", "install.sh"];
+
+/// Refuses a directory with other files than those of an old release: it would lose them.
+fn check_output(directory: &Path) -> Result<()> {
+    let mut entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| format!("cannot read {}", directory.display()))?,
+    };
+    let is_release = RELEASE_FILES
+        .iter()
+        .all(|name| directory.join(name).is_file());
+    if entries.next().is_some() && !is_release {
+        bail!(
+            "{} has files and is not an old release, which has {}; use another --output",
+            directory.display(),
+            RELEASE_FILES.join(" and ")
+        );
+    }
+    Ok(())
+}
+
+/// Refuses files that differ from the last commit: programs would have them, the sources of the release would not.
+fn check_work_tree(root: &Path, allow_dirty: bool) -> Result<()> {
+    let status = git(root, &["status", "--porcelain"])?;
+    let Some(first) = status.lines().next() else {
+        return Ok(());
+    };
+    let count = match status.lines().count() {
+        1 => "1 file differs".to_owned(),
+        count => format!("{count} files differ"),
+    };
+    let message = format!("{count} from the last commit: {:?}", first.trim());
+    if !allow_dirty {
+        bail!("{message}; commit them, or use --allow-dirty");
+    }
+    report(&format!(
+        "{message}; the sources of the release do not have the changes"
+    ));
+    Ok(())
 }
 
 /// The time of all files: `SOURCE_DATE_EPOCH`, or that of the last commit.

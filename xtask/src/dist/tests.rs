@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::content::release_notes;
+use super::content::{has_unreleased, release_notes};
 use super::files::PackedFiles;
 use super::formula::{FormulaSource, formula};
+use super::manual::manual_page;
 use super::sbom::cyclonedx;
-use super::{TARGETS, with_defaults};
+use super::target::git;
+use super::{TARGETS, check_work_tree, with_defaults};
 
 /// The entries of an archive: path, mode, owner and time.
 fn entries(archive: &[u8]) -> Vec<(String, u32, u64, u64)> {
@@ -58,6 +60,10 @@ fn notes_are_the_section_of_the_version() {
         "## 1.1.0\n- old\n"
     );
     assert!(release_notes(changelog, "1.2").is_err());
+    assert!(has_unreleased(changelog));
+    assert!(!has_unreleased(
+        "# Changelog\n\n## Unreleased\n\n## 1.0.0\n- this\n"
+    ));
 }
 
 #[test]
@@ -69,6 +75,28 @@ fn the_script_gets_defaults_that_variables_still_override() {
     );
     assert!(with_defaults(script, "1.2.0", Some("$(reboot)")).is_err());
     assert!(with_defaults("nothing to replace", "1.2.0", None).is_err());
+}
+
+#[test]
+fn a_release_is_made_of_a_commit() {
+    let work = tempfile::tempdir().unwrap();
+    let root = work.path();
+    git(root, &["init", "--quiet"]).unwrap();
+    assert!(check_work_tree(root, false).is_ok());
+    std::fs::write(root.join("new.rs"), "").unwrap();
+    let error = check_work_tree(root, false).unwrap_err().to_string();
+    assert!(error.starts_with("1 file differs from"), "{error}");
+    assert!(error.contains("new.rs"), "{error}");
+    assert!(error.contains("--allow-dirty"), "{error}");
+    assert!(check_work_tree(root, true).is_ok());
+}
+
+#[test]
+fn man_pages_show_help_as_it_is() {
+    let page = manual_page("a-server", "serve", "Usage:\n  -port int\n.dot C:\\n\n");
+    assert!(page.contains("\na\\-server \\- serve\n"), "{page}");
+    let help = ".nf\nUsage:\n  \\-port int\n\\&.dot C:\\en\n.fi\n";
+    assert!(page.ends_with(help), "{page}");
 }
 
 #[test]

@@ -51,6 +51,45 @@ fn a_release_has_everything_for_all_platforms_and_is_the_same_again() {
 }
 
 #[test]
+fn only_an_old_release_is_replaced() {
+    let release = Release::of(SMALL_KILN.as_bytes(), &[&own_triple()]);
+    let mine = release.directory().join("mine");
+    fs::write(&mine, "").expect("a file");
+    fs::remove_file(release.directory().join("SHA256SUMS")).expect("a file");
+    let output = release.dist(&["--allow-dirty"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("is not an old release"), "{message}");
+    assert!(mine.is_file());
+}
+
+#[test]
+fn a_release_needs_a_platform_of_this_machine() {
+    let own = own_triple();
+    let release = Release::of(SMALL_KILN.as_bytes(), &TRIPLES);
+    let foreign = TRIPLES.into_iter().find(|triple| *triple != own);
+    let output = release.dist(&["--allow-dirty", "--target", foreign.expect("a platform")]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains(&format!("add --target {own}")),
+        "{message}"
+    );
+}
+
+#[test]
+fn addresses_have_one_slash() {
+    let release = Release::of(SMALL_KILN.as_bytes(), &[&own_triple()]);
+    for name in ["kiln.rb", "install.sh"] {
+        let text = String::from_utf8(release.files()[name].clone()).expect("text");
+        assert!(text.contains("https://example.com/kiln"), "{text}");
+        assert!(!text.contains("https://example.com/kiln/\""), "{text}");
+        assert!(!text.contains("https://example.com/kiln//"), "{text}");
+        assert!(!text.contains("https://example.com/kiln/}"), "{text}");
+    }
+}
+
+#[test]
 fn images_are_for_all_platforms() {
     let release = Release::of(SMALL_KILN.as_bytes(), &TRIPLES);
     let name = format!("function-runner-{}.oci.tar", version());
@@ -140,6 +179,8 @@ fn a_debian_package_installs_and_is_removed() {
     );
     for path in [
         "usr/share/man/man1/kiln.1.gz",
+        "usr/share/man/man1/function-runner.1.gz",
+        "usr/share/man/man1/wrapper-server.1.gz",
         "usr/share/bash-completion/completions/kiln",
         "usr/share/zsh/vendor-completions/_kiln",
         "usr/share/doc/kiln/copyright",

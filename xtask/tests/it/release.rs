@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -48,7 +48,7 @@ impl Release {
         for triple in triples {
             let directory = release.work.path().join("programs").join(triple);
             fs::create_dir_all(&directory).expect("a directory");
-            let server: &[u8] = b"#!/bin/sh\n";
+            let server: &[u8] = b"#!/bin/sh\necho 'Usage of a server' >&2\n";
             for (name, bytes) in [
                 ("kiln", kiln),
                 ("function-runner", server),
@@ -65,15 +65,22 @@ impl Release {
 
     /// Makes the release again, in the place of the old one.
     pub(crate) fn make(&self) {
-        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .args(["dist", "--releases=https://example.com/kiln", "--programs"])
+        // Tests run while files are edited.
+        let output = self.dist(&["--allow-dirty"]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+    }
+
+    /// Runs `cargo xtask dist` for the programs.
+    pub(crate) fn dist(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(["dist", "--releases=https://example.com/kiln/", "--programs"])
             .arg(self.work.path().join("programs"))
             .arg("--output")
             .arg(self.directory())
+            .args(arguments)
             .output()
-            .expect("xtask");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{message}");
+            .expect("xtask")
     }
 
     /// The directory of all releases.
