@@ -4,6 +4,7 @@
 //! `KILN_DIST=target/dist/0.1.0 cargo test -p xtask dist`.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -314,6 +315,40 @@ fn an_archive_with_another_checksum_is_not_installed() {
     assert_eq!(code, Some(1), "{message}");
     assert!(message.contains("no SHA-256"), "{message}");
     assert!(!home.path().join(".local").exists());
+}
+
+#[test]
+fn a_missing_tool_is_named_before_anything_is_installed() {
+    let release = Release::of(SMALL_KILN.as_bytes(), &[&own_triple()]);
+    let work = tempfile::tempdir().expect("a directory");
+    let tools = ["uname", "mktemp", "rm", "cat", "tar", "sha256sum"];
+    let install = |without: &[&str], releases: &str| {
+        let bin = work.path().join(without.join("-"));
+        fs::create_dir(&bin).expect("a directory");
+        for tool in tools.iter().filter(|tool| !without.contains(tool)) {
+            let path = find(tool).expect("a tool of every Linux");
+            symlink(path, bin.join(tool)).expect("a link");
+        }
+        let output = Command::new("/bin/sh")
+            .arg(release.directory().join("install.sh"))
+            .env("HOME", work.path())
+            .env("PATH", &bin)
+            .env("KILN_RELEASES", releases)
+            .output()
+            .expect("sh");
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let local = format!("file://{}", release.releases().display());
+    for tool in ["tar", "sha256sum"] {
+        let expected = format!("{tool} is not installed; nothing was installed\n");
+        assert_eq!(install(&[tool], &local), expected);
+    }
+    assert_eq!(
+        install(&["curl", "wget"], "https://example.invalid"),
+        "neither curl nor wget is installed; nothing was installed\n"
+    );
+    assert!(!work.path().join(".local").exists());
 }
 
 #[test]
