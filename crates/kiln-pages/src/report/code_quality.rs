@@ -5,22 +5,20 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::differences::differences;
 use super::format::json_text;
 use super::github::in_directory;
-use super::model::{FileReport, ReportModel, ReportProblem, Verdict};
-use super::sarif::{OWN_RULE, rule_of};
+use super::model::{ReportModel, ReportProblem};
+use super::sarif::rule_of;
 
 /// The file of a problem that belongs to no other: every issue must have one.
 const PACKAGE_FILE: &str = "Kptfile";
 
 pub(super) fn write(model: &ReportModel) -> String {
-    let mut issues: Vec<Issue> = Vec::new();
-    issues.extend(model.problems.iter().map(|it| of_problem(model, it)));
-    if model.verdict == Verdict::Differs {
-        issues.extend(model.files.iter().map(of_file));
-    }
+    let differences: Vec<ReportProblem> = differences(model).collect();
+    let problems = model.problems.iter().chain(&differences);
     let mut seen = BTreeMap::new();
-    let issues = issues.iter().map(|issue| issue.json(model, &mut seen));
+    let issues = problems.map(|problem| of_problem(model, problem).json(model, &mut seen));
     json_text(&issues.collect::<Vec<Value>>())
 }
 
@@ -47,25 +45,6 @@ fn of_problem<'a>(model: &'a ReportModel, problem: &'a ReportProblem) -> Issue<'
         file: problem.file.as_deref().unwrap_or(PACKAGE_FILE),
         line: problem.line.unwrap_or(1),
     }
-}
-
-fn of_file(file: &FileReport) -> Issue<'_> {
-    Issue {
-        rule: OWN_RULE,
-        message: "rendering would change this file".to_owned(),
-        severity: "major",
-        file: &file.path,
-        line: first_changed_line(&file.diff).unwrap_or(1),
-    }
-}
-
-/// The line of the old file at which a diff begins to change it.
-fn first_changed_line(diff: &str) -> Option<usize> {
-    let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ -"));
-    let header = lines.next()?.strip_prefix("@@ -")?;
-    let start = header.split([',', ' ']).next()?.parse::<usize>().ok()?;
-    let kept = lines.take_while(|line| line.starts_with(' ')).count();
-    Some((start + kept).max(1))
 }
 
 impl Issue<'_> {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::differences::differences;
 use super::model::{ReportModel, ReportProblem};
 use super::text::shortened;
 
@@ -14,10 +15,12 @@ const MOST_TITLE: usize = 200;
 /// GitHub cuts a message at 4 KiB.
 const MOST_MESSAGE: usize = 4_000;
 
-/// One line per problem.
+/// One line per problem, and per file that `--check` would change.
 pub fn annotations(model: &ReportModel) -> String {
     let mut out = String::new();
-    for problem in model.problems.iter().take(MOST_ANNOTATIONS) {
+    let differences: Vec<ReportProblem> = differences(model).collect();
+    let problems = model.problems.iter().chain(&differences);
+    for problem in problems.take(MOST_ANNOTATIONS) {
         let step = problem.step.and_then(|step| model.steps.get(step));
         let title = step.map_or("kiln", |step| &step.function);
         let _ = writeln!(out, "{}", annotation(problem, title, &model.directory));

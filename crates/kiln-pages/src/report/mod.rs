@@ -5,6 +5,7 @@ mod changed_files;
 mod code_quality;
 mod command_words;
 mod declaration;
+mod differences;
 mod format;
 mod github;
 mod html;

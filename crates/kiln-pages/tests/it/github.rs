@@ -1,6 +1,6 @@
 //! Workflow commands: escaping, and paths from where the workflow runs.
 
-use kiln_pages::report::{ReportProblem, annotation, annotations};
+use kiln_pages::report::{ReportModel, ReportProblem, Verdict, annotation, annotations};
 
 use crate::sample::failed_run;
 
@@ -9,6 +9,19 @@ fn problems_are_workflow_commands() {
     let expected = "::error file=my shop/app/deployment.yaml,line=7,title=limits%3Av1::\
                     use at most 2 replicas%0Aset spec.replicas to 2\n";
     assert_eq!(annotations(&failed_run()), expected);
+}
+
+#[test]
+fn files_that_a_check_would_change_are_annotated_at_their_first_change() {
+    let model = ReportModel {
+        verdict: Verdict::Differs,
+        problems: Vec::new(),
+        ..failed_run()
+    };
+    assert_eq!(
+        annotations(&model),
+        "::error file=my shop/app/deployment.yaml,line=7,title=kiln::rendering would change this file\n"
+    );
 }
 
 #[test]

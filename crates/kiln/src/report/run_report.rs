@@ -179,7 +179,7 @@ impl<'a> RunRecorder<'a> {
     /// Keeps both versions of the files that are about to change. What follows is writing.
     pub(crate) fn note_changes(&self, files: &dyn FileSource, changes: &[FileChange]) {
         *self.rendered.borrow_mut() = Some(self.began.elapsed());
-        if self.reports.targets.is_empty() {
+        if self.reports.is_empty() {
             return;
         }
         let changed = changes.iter().map(|change| ChangedFile {

@@ -294,6 +294,12 @@ fn the_action_reports_changes_and_a_summary() {
     let (ran, output, _) = action(&checkout, &report);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert_eq!(output, "changed=true\nreport-path=../report.html\n");
+    for annotation in [
+        "::error file=team/db/b.yaml,line=5,title=kiln::rendering would change this file\n",
+        "::error title=kiln::Would change ",
+    ] {
+        assert!(ran.stderr.contains(annotation), "{}", ran.stderr);
+    }
 
     let fix = [
         ("INPUT_PACKAGE", "team/db"),
@@ -319,6 +325,8 @@ fn the_action_reports_changes_and_a_summary() {
         "{}",
         ran.stderr
     );
+    let warning = "::warning title=kiln::no report is written";
+    assert!(ran.stdout.contains(warning), "{}", ran.stdout);
 
     // One in each line, so that names may have blanks.
     checkout.shell("cp -r team/db 'team/a b'");
@@ -347,6 +355,45 @@ fn the_action_reports_changes_and_a_summary() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn the_action_refuses_inputs_that_it_would_misread() {
+    let checkout = Checkout::new();
+    checkout.test_env.write("team/db/b.yaml", CONFIG_MAP);
+    for (input, value) in [
+        ("INPUT_CHECK", "yes"),
+        ("INPUT_CHECK", "True"),
+        ("INPUT_LOCK", "1"),
+        ("INPUT_REPORT", "r\nevil=1.html"),
+    ] {
+        let (ran, output, _) = action(&checkout, &[("INPUT_PACKAGE", "team/db"), (input, value)]);
+        assert_eq!((ran.code, output.as_str()), (Some(2), ""), "{value}");
+        let message = format!(
+            "::error title=kiln::the input \"{}\" must be ",
+            input.trim_start_matches("INPUT_").to_lowercase()
+        );
+        assert!(ran.stdout.starts_with(&message), "{}", ran.stdout);
+        assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    }
+    let text = fs::read_to_string(checkout.test_env.work().join("team/db/b.yaml"));
+    assert_eq!(text.expect("a file"), CONFIG_MAP);
+}
+
+#[test]
+fn the_action_annotates_files_of_several_packages() {
+    let checkout = Checkout::new();
+    for package in ["team/app", "team/db"] {
+        checkout
+            .test_env
+            .write(&format!("{package}/b.yaml"), CONFIG_MAP);
+    }
+    let (ran, output, _) = action(&checkout, &[("INPUT_CHANGED_SINCE", "start")]);
+    assert_eq!((ran.code, output.as_str()), (Some(3), "changed=true\n"));
+    for file in ["team/app/b.yaml", "team/db/b.yaml"] {
+        let annotation = format!("::error file={file},line=");
+        assert!(ran.stderr.contains(&annotation), "{}", ran.stderr);
+    }
 }
 
 #[test]
