@@ -52,9 +52,7 @@ pub(crate) fn changed_packages(directories: &[String], commit: &str) -> Result<V
 
 /// The files below a directory that changed, relative to it. A submodule, and a repository that is not one, are a single name.
 fn changed_files(directory: &Path, commit: &str) -> Result<Vec<PathBuf>> {
-    // `git diff --merge-base` refuses histories with several bases.
-    let base = git(directory, commit, &["merge-base", commit, "HEAD"])?;
-    let base = String::from_utf8_lossy(&base);
+    let base = base(directory, commit)?;
     let compared = git(
         directory,
         commit,
@@ -67,7 +65,7 @@ fn changed_files(directory: &Path, commit: &str) -> Result<Vec<PathBuf>> {
             "--relative",
             "--name-only",
             "-z",
-            base.trim(),
+            &base,
             "--",
             ".",
         ],
@@ -81,6 +79,27 @@ fn changed_files(directory: &Path, commit: &str) -> Result<Vec<PathBuf>> {
     Ok(names
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
         .collect())
+}
+
+/// The commit or tree to compare the working tree with.
+fn base(directory: &Path, commit: &str) -> Result<String> {
+    let is_first = commit == "HEAD" && {
+        let head = [
+            "rev-list",
+            "--ignore-missing",
+            "--max-count=1",
+            "HEAD",
+            "--",
+        ];
+        git(directory, commit, &head)?.is_empty()
+    };
+    let base = match is_first {
+        // The empty tree: before the first commit, all files are changes.
+        true => git(directory, commit, &["hash-object", "-t", "tree", "--stdin"])?,
+        // `git diff --merge-base` refuses histories with several bases.
+        false => git(directory, commit, &["merge-base", commit, "HEAD"])?,
+    };
+    Ok(String::from_utf8_lossy(&base).trim().to_owned())
 }
 
 /// The packages below `directory` that a changed file belongs to: one or none, but several for a directory that git does not

@@ -135,6 +135,20 @@ fn a_check_accepts_what_a_render_wrote() {
 }
 
 #[test]
+fn before_the_first_commit_every_file_is_a_change() {
+    let checkout = Checkout::new();
+    let made = checkout.shell("rm -rf .git && git init -q . && git add team/db");
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let check = "kiln fn render --check --changed-since HEAD";
+    let all = names(&["app/inner", "app", "db"]);
+    assert_eq!(checkout.check(check), (Some(0), all));
+    assert_eq!(
+        checkout.check("kiln fn render --changed-since main").0,
+        Some(1)
+    );
+}
+
+#[test]
 fn changes_on_the_other_branch_do_not_count() {
     let checkout = Checkout::new();
     let made = checkout.shell(
