@@ -23,7 +23,11 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n\
     \x20 helm template shop ./chart | kiln helm post-render --pipeline Kptfile\n\
-    \x20 helm install shop ./chart --post-renderer kiln --post-renderer-args helm,post-render")]
+    \x20 helm install shop ./chart --post-renderer kiln \\\n\
+    \x20   --post-renderer-args helm --post-renderer-args post-render\n\n\
+    The second one is for Helm 3. In Helm 4 post-renderers are plugins:\n\
+    \x20 helm plugin install deploy/helm\n\
+    \x20 helm install shop ./chart --post-renderer kiln")]
 pub(super) struct PostRenderArgs {
     /// Kptfile with the pipeline [env: KILN_POST_PIPELINE] [default: Kptfile]
     #[arg(long, value_name = "FILE")]
