@@ -194,7 +194,7 @@ fn the_commands_of_the_page_install_what_was_pushed() {
     let rollout = ["rollout", "status", "--timeout=180s"];
     let image = "jsonpath={.spec.template.spec.containers[0].image}";
     let outcomes = [
-        kubectl(&[&["apply", "--force-conflicts"], &apply[..]].concat()),
+        kubectl(&[&["apply"], &apply[..]].concat()),
         kubectl(&[&["-n", &own], &rollout[..], &["deployment/function-runner"]].concat()),
         kubectl(&["-n", &own, "get", "deployment/function-runner", "-o", image]),
     ];
