@@ -12,11 +12,11 @@ use clap::{Parser, Subcommand};
 #[command(name = "xtask")]
 struct Args {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
+enum Task {
     /// Check layers, files, manifests and names; `cargo test` does so too
     Tidy,
     /// Write the Rust code of the definitions in `proto/`; `cargo test` checks that it is current
@@ -30,14 +30,14 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let Args { chore } = Args::parse();
+    let Args { task } = Args::parse();
     let root = xtask::workspace_root();
-    match chore {
-        Chore::Tidy => tidy(&root),
-        Chore::Generate => finish("generate", xtask::generate::write(&root)),
-        Chore::Dist(args) => finish("dist", xtask::dist::run(&root, &args)),
-        Chore::Site => finish("site", xtask::site::run(&root)),
-        Chore::Images(args) => finish("images", xtask::images::run(&root, &args)),
+    match task {
+        Task::Tidy => tidy(&root),
+        Task::Generate => finish("generate", xtask::generate::write(&root)),
+        Task::Dist(args) => finish("dist", xtask::dist::run(&root, &args)),
+        Task::Site => finish("site", xtask::site::run(&root)),
+        Task::Images(args) => finish("images", xtask::images::run(&root, &args)),
     }
 }
 

@@ -15,15 +15,15 @@ use kiln_oci::{
 pub struct Target {
     /// Push the images to this registry
     #[arg(long = "push", value_name = "HOST[:PORT][/PREFIX]")]
-    place: Option<String>,
+    registry: Option<String>,
     /// Use plain HTTP if the registry does not support TLS, and send credentials over it
-    #[arg(long, requires = "place")]
+    #[arg(long, requires = "registry")]
     plain_http: bool,
     /// A directory with the CA certificate of the registry (`ca.crt` or `ca.pem`)
-    #[arg(long, value_name = "DIRECTORY", requires = "place")]
+    #[arg(long, value_name = "DIRECTORY", requires = "registry")]
     authority: Option<PathBuf>,
     /// Write the pushed images with their digests into `setters.yaml` of this copy of deploy/kubernetes
-    #[arg(long, value_name = "DIRECTORY", requires = "place")]
+    #[arg(long, value_name = "DIRECTORY", requires = "registry")]
     pin: Option<PathBuf>,
 }
 
@@ -35,11 +35,11 @@ const SETTERS: [(&str, &str); 2] = [
 
 /// Pushes images if a registry is given.
 pub(crate) fn push(target: &Target, images: &[(&str, ImageLayout)], tag: &str) -> Result<()> {
-    let Some(place) = &target.place else {
+    let Some(prefix) = &target.registry else {
         return Ok(());
     };
-    let place = place.trim_end_matches('/');
-    let host = place.split('/').next().unwrap_or(place);
+    let prefix = prefix.trim_end_matches('/');
+    let host = prefix.split('/').next().unwrap_or(prefix);
     let mut options = RegistryOptions {
         keychain: Keychain::docker(std::env::var_os("DOCKER_CONFIG"), std::env::var_os("HOME")),
         ca_directory: target.authority.clone(),
@@ -55,7 +55,7 @@ pub(crate) fn push(target: &Target, images: &[(&str, ImageLayout)], tag: &str) -
         let mut pushed = BTreeMap::new();
         let registry = RegistryClient::new(options);
         for (name, layout) in images {
-            let reference: ImageReference = format!("{place}/{name}:{tag}").parse()?;
+            let reference: ImageReference = format!("{prefix}/{name}:{tag}").parse()?;
             let root = layout.roots().first().context("the layout has no image")?;
             let digest = registry.push(&reference, layout, root).await?;
             let pinned = format!("{reference}@{digest}");

@@ -42,8 +42,8 @@ impl Need {
     }
 
     /// Prepares for examples that need this; returns why it cannot.
-    fn meet(self, kitchen: &mut Kitchen) -> Result<(), String> {
-        let probe = |script: &str, reason: &str| match kitchen.shell(script).code {
+    fn meet(self, page_examples: &mut PageExamples) -> Result<(), String> {
+        let probe = |script: &str, reason: &str| match page_examples.shell(script).code {
             Some(0) => Ok(()),
             _ => Err(reason.to_owned()),
         };
@@ -59,20 +59,20 @@ impl Need {
                     "npm has nothing to install from, or Node is too old",
                 )
             }
-            Need::Engine => kitchen.prepare_engine(),
-            Need::Image => kitchen.prepare_image(),
+            Need::Engine => page_examples.prepare_engine(),
+            Need::Image => page_examples.prepare_image(),
         }
     }
 }
 
-/// Where the examples of a page are run.
-struct Kitchen {
+/// The examples of a page, and the directory that they run in.
+struct PageExamples {
     test_env: TestEnvironment,
     variables: Vec<(String, String)>,
 }
 
-impl Kitchen {
-    fn new() -> Kitchen {
+impl PageExamples {
+    fn new() -> PageExamples {
         let test_env = TestEnvironment::new();
         copy(&repository().join("examples"), &test_env.work());
         // Variables and a file in the home, which examples do not see, configure the registry of npm.
@@ -90,7 +90,7 @@ impl Kitchen {
             let settings = settings.display().to_string();
             variables.push(("NPM_CONFIG_USERCONFIG".to_owned(), settings));
         }
-        Kitchen {
+        PageExamples {
             test_env,
             variables,
         }
@@ -198,7 +198,7 @@ fn comparable(text: &str) -> String {
 #[track_caller]
 fn check_page(name: &str, at_least: usize) {
     let page = fs::read_to_string(repository().join(name)).expect("a page");
-    let mut kitchen = Kitchen::new();
+    let mut page_examples = PageExamples::new();
     let examples = examples(&page);
     assert!(examples.len() >= at_least, "{name} has lost its examples");
     let mut met: BTreeMap<Need, Result<(), String>> = BTreeMap::new();
@@ -207,16 +207,18 @@ fn check_page(name: &str, at_least: usize) {
     for example in examples {
         let place = format!("{name}:{}", example.line);
         if let Some(need) = example.need {
-            let met = met.entry(need).or_insert_with(|| need.meet(&mut kitchen));
+            let met = met
+                .entry(need)
+                .or_insert_with(|| need.meet(&mut page_examples));
             if let Err(reason) = met {
                 skip(&place, reason);
                 continue;
             }
         }
         let script = format!("set -euo pipefail; exec 2>&1\n{}", example.script);
-        let mut ran = kitchen.shell(&script);
+        let mut ran = page_examples.shell(&script);
         // The directory is another one each time.
-        let work = kitchen.test_env.work().display().to_string();
+        let work = page_examples.test_env.work().display().to_string();
         ran.stdout = ran.stdout.replace(&work, "/work");
         assert_eq!(ran.code, Some(0), "{place}: {}", ran.stdout);
         match example.output {

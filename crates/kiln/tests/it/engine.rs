@@ -33,39 +33,39 @@ pub(crate) fn name() -> Option<String> {
 }
 
 /// A package, an image, and the engine that runs it.
-struct Kitchen {
+struct EngineTest {
     test_env: TestEnvironment,
     engine: String,
     image: String,
 }
 
-impl Kitchen {
+impl EngineTest {
     /// An image that runs a shell script; `None`, with a message, if there is no engine.
-    fn new(test: &str, script: &str) -> Option<Kitchen> {
+    fn new(test: &str, script: &str) -> Option<EngineTest> {
         let Some(engine) = name() else {
             skip(test, MISSING);
             return None;
         };
-        let kitchen = Kitchen {
+        let engine_test = EngineTest {
             test_env: TestEnvironment::new(),
             engine,
             image: format!("localhost/kiln/{test}:v1"),
         };
-        kitchen.test_env.write("pkg/a.yaml", RESOURCE);
+        engine_test.test_env.write("pkg/a.yaml", RESOURCE);
         let kptfile = format!(
             "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    \
              - image: {}\n      selectors:\n        - kind: ConfigMap\n",
-            kitchen.image
+            engine_test.image
         );
-        kitchen.test_env.write("pkg/Kptfile", &kptfile);
+        engine_test.test_env.write("pkg/Kptfile", &kptfile);
         let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engine/image");
-        let mut command = kitchen.command(&maker.display().to_string());
+        let mut command = engine_test.command(&maker.display().to_string());
         let made = run(
-            command.arg(&kitchen.image),
+            command.arg(&engine_test.image),
             &format!("#!/bin/sh\n{script}\n"),
         );
         assert_eq!(made.code, Some(0), "{}", made.stderr);
-        Some(kitchen)
+        Some(engine_test)
     }
 
     fn command(&self, program: &str) -> Command {
@@ -113,28 +113,28 @@ const RUN: &str = "fn run pkg --image IMAGE";
 #[test]
 fn an_image_transforms_resources() {
     let script = "sed 's/value: old/value: new/'";
-    let Some(kitchen) = Kitchen::new("transforms", script) else {
+    let Some(engine_test) = EngineTest::new("transforms", script) else {
         return;
     };
     for words in [EVAL, RENDER, RUN] {
-        kitchen.test_env.write("pkg/a.yaml", RESOURCE);
-        let ran = kitchen.kiln(words);
+        engine_test.test_env.write("pkg/a.yaml", RESOURCE);
+        let ran = engine_test.kiln(words);
         assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
         let wanted = RESOURCE.replace("old", "new");
-        assert_eq!(kitchen.resource(), wanted, "{words}");
-        kitchen.assert_no_container();
+        assert_eq!(engine_test.resource(), wanted, "{words}");
+        engine_test.assert_no_container();
     }
 }
 
 #[test]
 fn containers_run_without_privileges_network_and_our_variables() {
     let script = "(id -u; readlink /proc/self/ns/net; echo \"[$SECRET]\") >&2; cat";
-    let Some(kitchen) = Kitchen::new("default", script) else {
+    let Some(engine_test) = EngineTest::new("default", script) else {
         return;
     };
     let host = fs::read_link("/proc/self/ns/net").expect("a namespace");
     let host = host.display().to_string();
-    let mut command = kitchen.kiln_command(EVAL);
+    let mut command = engine_test.kiln_command(EVAL);
     let ran = run(command.env("SECRET", "secret"), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("65534\n"), "{}", ran.stderr);
@@ -143,7 +143,7 @@ fn containers_run_without_privileges_network_and_our_variables() {
 
     // Each is there when it is asked for.
     let words = format!("{EVAL} --network --env SECRET --env OTHER=x --as-current-user");
-    let mut command = kitchen.kiln_command(&words);
+    let mut command = engine_test.kiln_command(&words);
     let ran = run(command.env("SECRET", "secret"), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains(&host), "{}", ran.stderr);
@@ -155,7 +155,7 @@ fn containers_run_without_privileges_network_and_our_variables() {
         ran.stderr
     );
 
-    let ran = kitchen.kiln(&format!("{RENDER} --allow-network"));
+    let ran = engine_test.kiln(&format!("{RENDER} --allow-network"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains(&host), "{}", ran.stderr);
 }
@@ -163,18 +163,18 @@ fn containers_run_without_privileges_network_and_our_variables() {
 #[test]
 fn what_is_mounted_is_seen_and_written_only_if_allowed() {
     let script = "cat /data/in >&2; echo out 2>/dev/null >/data/out || echo refused >&2; cat";
-    let Some(kitchen) = Kitchen::new("mounts", script) else {
+    let Some(engine_test) = EngineTest::new("mounts", script) else {
         return;
     };
-    kitchen.test_env.write("data/in", "from outside\n");
-    let data = kitchen.test_env.work().join("data");
+    engine_test.test_env.write("data/in", "from outside\n");
+    let data = engine_test.test_env.work().join("data");
     let mount = format!("type=bind,src={},dst=/data", data.display());
-    let ran = kitchen.kiln(&format!("{EVAL} --as-current-user --mount {mount}"));
+    let ran = engine_test.kiln(&format!("{EVAL} --as-current-user --mount {mount}"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("from outside"), "{}", ran.stderr);
     assert!(ran.stderr.contains("refused"), "{}", ran.stderr);
     assert!(!data.join("out").exists());
-    let ran = kitchen.kiln(&format!("{EVAL} --as-current-user --mount {mount},rw=true"));
+    let ran = engine_test.kiln(&format!("{EVAL} --as-current-user --mount {mount},rw=true"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(
         fs::read_to_string(data.join("out")).expect("a file"),
@@ -184,25 +184,25 @@ fn what_is_mounted_is_seen_and_written_only_if_allowed() {
 
 #[test]
 fn an_image_that_is_missing_is_named() {
-    let Some(kitchen) = Kitchen::new("present", "cat") else {
+    let Some(engine_test) = EngineTest::new("present", "cat") else {
         return;
     };
     // Nothing listens on that port, so that nothing can be pulled.
     let missing = "localhost:1/kiln/missing:v1";
     for policy in ["never", "IfNotPresent", "always"] {
         let words = format!("fn eval pkg --image {missing} --image-pull-policy {policy}");
-        let ran = kitchen.kiln(&words);
+        let ran = engine_test.kiln(&words);
         assert_eq!(ran.code, Some(1), "{policy}: {}", ran.stderr);
         assert!(ran.stderr.contains("Exit code: 125"), "{}", ran.stderr);
         let words = ran.stderr.matches(missing).count();
         assert!(words > 1, "the engine names it too: {}", ran.stderr);
     }
     // One that is there is not pulled, unless it has to be.
-    assert_eq!(kitchen.kiln(EVAL).code, Some(0));
+    assert_eq!(engine_test.kiln(EVAL).code, Some(0));
     let never = format!("{EVAL} --image-pull-policy never");
-    assert_eq!(kitchen.kiln(&never).code, Some(0));
+    assert_eq!(engine_test.kiln(&never).code, Some(0));
     let always = format!("{EVAL} --image-pull-policy always");
-    assert_eq!(kitchen.kiln(&always).code, Some(1));
+    assert_eq!(engine_test.kiln(&always).code, Some(1));
 }
 
 #[test]
@@ -218,17 +218,17 @@ results:
     path: a.yaml
 END
 exit 3";
-    let Some(kitchen) = Kitchen::new("fails", script) else {
+    let Some(engine_test) = EngineTest::new("fails", script) else {
         return;
     };
     for words in [EVAL, RENDER] {
-        let ran = kitchen.kiln(words);
+        let ran = engine_test.kiln(words);
         assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
         for wanted in ["[error]", "value must not be old", "oh no", "Exit code: 3"] {
             assert!(ran.stderr.contains(wanted), "{wanted}: {}", ran.stderr);
         }
-        assert_eq!(kitchen.resource(), RESOURCE);
-        kitchen.assert_no_container();
+        assert_eq!(engine_test.resource(), RESOURCE);
+        engine_test.assert_no_container();
     }
 }
 
@@ -236,64 +236,64 @@ exit 3";
 fn nothing_is_left_of_a_container_that_has_to_be_killed() {
     // It ignores SIGTERM.
     let script = "trap '' INT TERM HUP; echo started >&2; while :; do echo x; sleep 0.01; done";
-    let Some(kitchen) = Kitchen::new("killed", script) else {
+    let Some(engine_test) = EngineTest::new("killed", script) else {
         return;
     };
     for words in [EVAL, RENDER, RUN] {
-        let ran = kitchen.kiln(&format!("{words} --timeout 1500ms"));
+        let ran = engine_test.kiln(&format!("{words} --timeout 1500ms"));
         assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
         let message = "did not finish within 1.5s and was killed";
         assert!(ran.stderr.contains(message), "{words}: {}", ran.stderr);
-        kitchen.assert_no_container();
+        engine_test.assert_no_container();
 
-        let ran = kitchen.kiln(&format!("{words} --max-output 64"));
+        let ran = engine_test.kiln(&format!("{words} --max-output 64"));
         assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
         let message = "wrote more than 64 bytes and was killed";
         assert!(ran.stderr.contains(message), "{words}: {}", ran.stderr);
-        kitchen.assert_no_container();
-        assert_eq!(kitchen.resource(), RESOURCE, "{words}");
+        engine_test.assert_no_container();
+        assert_eq!(engine_test.resource(), RESOURCE, "{words}");
     }
 }
 
 #[test]
 fn nothing_is_left_of_a_container_after_an_interrupt() {
     let script = "trap '' INT TERM HUP; echo >/data/started; while :; do sleep 0.1; done";
-    let Some(kitchen) = Kitchen::new("interrupted", script) else {
+    let Some(engine_test) = EngineTest::new("interrupted", script) else {
         return;
     };
-    let data = kitchen.test_env.work().join("data");
+    let data = engine_test.test_env.work().join("data");
     let script = "mkdir data && mkfifo data/started";
-    kitchen
+    engine_test
         .test_env
-        .shell(&kitchen.test_env.work(), script, &[]);
+        .shell(&engine_test.test_env.work(), script, &[]);
     let mount = format!("--mount type=bind,src={},dst=/data,rw=true", data.display());
     for words in [EVAL, RUN] {
         // `timeout` sends the signal twice; that is one request.
         for signals in [&[Signal::INT][..], &[Signal::TERM, Signal::TERM]] {
             let words = format!("{words} --as-current-user {mount}");
-            let live = Live::start(&mut kitchen.kiln_command(&words));
+            let live = Live::start(&mut engine_test.kiln_command(&words));
             fs::read(data.join("started")).expect("the function runs");
             for signal in signals {
                 live.signal(*signal);
             }
             let (code, printed) = live.end();
             assert!(matches!(code, Some(130 | 143)), "{code:?}: {printed}");
-            kitchen.assert_no_container();
-            assert_eq!(kitchen.resource(), RESOURCE, "{words}");
+            engine_test.assert_no_container();
+            assert_eq!(engine_test.resource(), RESOURCE, "{words}");
         }
     }
 }
 
 #[test]
 fn much_goes_in_and_out_of_a_container() {
-    let Some(kitchen) = Kitchen::new("much", "cat") else {
+    let Some(engine_test) = EngineTest::new("much", "cat") else {
         return;
     };
     let long = RESOURCE.replace("old", &"x".repeat(8 << 20));
-    kitchen.test_env.write("pkg/a.yaml", &long);
+    engine_test.test_env.write("pkg/a.yaml", &long);
     for words in [EVAL, RENDER, RUN] {
-        let ran = kitchen.kiln(words);
+        let ran = engine_test.kiln(words);
         assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
-        assert!(kitchen.resource() == long, "{words}");
+        assert!(engine_test.resource() == long, "{words}");
     }
 }
