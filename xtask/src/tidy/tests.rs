@@ -694,3 +694,15 @@ fn copies_of_the_version_are_equal() {
         ],
     );
 }
+
+#[test]
+fn examples_name_the_version_of_the_workspace() {
+    let workspace = "[workspace]\n[workspace.package]\nversion = \"1.2.3\"\n";
+    let page = "    rev: v1.2.3\n    curl 127.0.0.1\n    image: gcr.io/kpt-fn/a:v0.4.1\n    \
+                tar -xzf kiln-1.2.2-x86.tar.gz\n";
+    let files = [("Cargo.toml", workspace), ("docs/ci.md", page)];
+    assert_eq!(
+        violations(&files),
+        ["docs/ci.md:4: the version is 1.2.2, and 1.2.3 in Cargo.toml"]
+    );
+}

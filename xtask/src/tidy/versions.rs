@@ -6,6 +6,9 @@ use super::tree::{HELM_PLUGIN, Tree};
 /// The files, and what precedes the version in a line of each.
 const COPIES: [(&str, &str); 2] = [(HELM_PLUGIN, "version: "), ("README.md", "The version is ")];
 
+/// Pages whose examples name the release.
+const PAGES: [&str; 3] = ["docs/ci.md", "docs/gitops.md", "docs/install.md"];
+
 pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
     let Some(version) = workspace_version(tree) else {
         return;
@@ -29,6 +32,23 @@ pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
             violations.push(Violation::line(path, line, message));
         }
     }
+    for path in PAGES {
+        let lines = tree.files.get(path).map_or("", String::as_str).lines();
+        for (index, line) in lines.enumerate() {
+            for other in versions(line).filter(|found| *found != version) {
+                let message = format!("the version is {other}, and {version} in Cargo.toml");
+                violations.push(Violation::line(path, index + 1, message));
+            }
+        }
+    }
+}
+
+/// The versions in a line, without those of functions. An address has four numbers.
+fn versions(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(' ').filter(|word| !word.contains("kpt-fn/"));
+    let numbers = words.flat_map(|word| word.split(|c: char| !c.is_ascii_digit() && c != '.'));
+    let numbers = numbers.map(|number| number.trim_matches('.'));
+    numbers.filter(|number| number.split('.').filter(|part| !part.is_empty()).count() == 3)
 }
 
 fn workspace_version(tree: &Tree) -> Option<String> {
