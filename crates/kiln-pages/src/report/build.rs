@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 use super::changed_files::{ChangedFile, ResourceChanges, add_files};
 use super::command_words::mask_arguments;
 use super::declaration::{ConfigValues, config_text, selector_text, step_command};
+use super::file_texts::FileTexts;
 use super::github::in_directory;
-use super::lines::find_line;
 use super::model::{
     LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
     ReportProblem, ResourceReport, ResultReport, StepKind, StepPosition, StepReport, StepStatus,
@@ -132,10 +132,7 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
             .iter_mut()
             .for_each(|hint| secrets.mask_in_place(hint));
     }
-    let texts = FileTexts {
-        files: &input.files,
-        read: input.read,
-    };
+    let mut texts = FileTexts::new(&input.files, input.read);
     let declarations = Declarations {
         directory: &model.directory.clone(),
         action: model.action,
@@ -143,7 +140,14 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     };
     let mut resources = ResourceTable::default();
     for (index, step) in input.steps.into_iter().enumerate() {
-        let step = step_report(step, index, &texts, &secrets, &mut resources, &declarations);
+        let step = step_report(
+            step,
+            index,
+            &mut texts,
+            &secrets,
+            &mut resources,
+            &declarations,
+        );
         let mut reported = problems_of(&step, index);
         let mut own = model.problems.iter_mut().filter(|one| one.step.is_none());
         // The error of the command is about the step that failed: it has the place, the step has the words.
@@ -171,25 +175,6 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     let changes = add_files(&mut model, &input.files, &secrets);
     model.resources = resources.finish(&changes);
     visible(model)
-}
-
-/// The contents of files after the run.
-struct FileTexts<'a> {
-    files: &'a [ChangedFile],
-    read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
-}
-
-impl FileTexts<'_> {
-    fn line(&self, item: &ResultItem) -> Option<usize> {
-        let file = item.file.as_ref()?;
-        let changed = self.files.iter().find(|changed| changed.path == file.path);
-        let text = match changed {
-            Some(changed) => changed.after.clone().or_else(|| changed.before.clone()),
-            None => (self.read)(&file.path),
-        }?;
-        let field = item.field.as_ref().map_or("", |field| &field.path);
-        find_line(&text, usize::try_from(file.index).ok()?, field)
-    }
 }
 
 fn lock_report(lock: LockInput) -> LockReport {
@@ -228,7 +213,7 @@ impl Declarations<'_> {
 fn step_report(
     step: StepInput,
     index: usize,
-    texts: &FileTexts<'_>,
+    texts: &mut FileTexts<'_>,
     secrets: &SecretMask,
     resources: &mut ResourceTable,
     declarations: &Declarations<'_>,
@@ -272,7 +257,11 @@ fn step_report(
     }
 }
 
-fn result_report(item: &ResultItem, texts: &FileTexts<'_>, secrets: &SecretMask) -> ResultReport {
+fn result_report(
+    item: &ResultItem,
+    texts: &mut FileTexts<'_>,
+    secrets: &SecretMask,
+) -> ResultReport {
     let severity = match item.known_severity() {
         Some(Severity::Error) => "error",
         Some(Severity::Warning) => "warning",

@@ -1,24 +1,36 @@
 //! The line of a field in a file.
 
-use kiln_yaml::{NodeRef, parse_until_error};
+use kiln_yaml::{Document, NodeRef, parse_until_error};
 
-/// The line of a field of the document with this index; the nearest parent that exists counts. `field` is written as functions
-/// write it: `spec.containers[0].image`.
-pub fn find_line(text: &[u8], index: usize, field: &str) -> Option<usize> {
-    let (documents, _) = parse_until_error(text);
-    let document = documents.get(index)?;
-    let mut node = document.root();
-    let mut line = node.position()?.line;
-    for step in field_steps(field) {
-        let Some((position_of, next)) = descend(node, step) else {
-            break;
-        };
-        line = position_of
-            .position()
-            .map_or(line, |position| position.line);
-        node = next;
+/// A file, parsed to look for lines.
+pub struct FileLines {
+    documents: Vec<Document>,
+}
+
+impl FileLines {
+    pub fn of(text: &[u8]) -> FileLines {
+        FileLines {
+            documents: parse_until_error(text).0,
+        }
     }
-    Some(line)
+
+    /// The line of a field of the document with this index; the nearest parent that exists counts. `field` is written as
+    /// functions write it: `spec.containers[0].image`.
+    pub fn line(&self, index: usize, field: &str) -> Option<usize> {
+        let document = self.documents.get(index)?;
+        let mut node = document.root();
+        let mut line = node.position()?.line;
+        for step in field_steps(field) {
+            let Some((position_of, next)) = descend(node, step) else {
+                break;
+            };
+            line = position_of
+                .position()
+                .map_or(line, |position| position.line);
+            node = next;
+        }
+        Some(line)
+    }
 }
 
 /// The node that shows where the step leads, and where it leads.

@@ -6,6 +6,7 @@ mod code_quality;
 mod command_words;
 mod declaration;
 mod differences;
+mod file_texts;
 mod format;
 mod github;
 mod html;
@@ -27,7 +28,7 @@ pub(crate) use format::json_text;
 pub use format::{ReportFormat, UnknownFormat};
 pub use github::{annotation, annotations};
 pub use kiln_krm::secrets::SecretValues;
-pub use lines::find_line;
+pub use lines::FileLines;
 pub use model::{
     FileReport, LineCounts, LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction,
     ReportChange, ReportModel, ReportProblem, ResourceReport, ResultReport, ReviewNote, StepKind,

@@ -1,6 +1,6 @@
 //! Lines of fields.
 
-use kiln_pages::report::find_line;
+use kiln_pages::report::FileLines;
 
 const TEXT: &[u8] = b"# licence
 
@@ -16,7 +16,7 @@ spec:
 
 #[track_caller]
 fn check(index: usize, field: &str, line: Option<usize>) {
-    assert_eq!(find_line(TEXT, index, field), line, "{field}");
+    assert_eq!(FileLines::of(TEXT).line(index, field), line, "{field}");
 }
 
 #[test]
@@ -38,6 +38,6 @@ fn a_missing_field_has_the_line_of_its_parent() {
 #[test]
 fn documents_that_do_not_exist_have_no_line() {
     check(2, "spec", None);
-    assert_eq!(find_line(b"", 0, "a"), None);
-    assert_eq!(find_line(b"\xff\xfe", 0, "a[[[.."), None);
+    assert_eq!(FileLines::of(b"").line(0, "a"), None);
+    assert_eq!(FileLines::of(b"\xff\xfe").line(0, "a[[[.."), None);
 }

@@ -1,11 +1,13 @@
 //! The model: what is derived from the facts of a command.
 
+use std::cell::Cell;
+
 use kiln_pages::report::{
     MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel, Verdict,
     build,
 };
 
-use crate::sample::{DEPLOYMENT, changed, failed_run, input, set_image};
+use crate::sample::{DEPLOYMENT, changed, failed_run, input, set_image, validate};
 
 #[test]
 fn json_is_the_model() {
@@ -30,7 +32,7 @@ fn results_get_the_line_of_their_field() {
 fn results_about_unchanged_files_have_lines() {
     let read = |path: &str| (path == "app/deployment.yaml").then(|| DEPLOYMENT.into());
     let model = build(ReportInput {
-        steps: vec![crate::sample::validate()],
+        steps: vec![validate()],
         read: &read,
         ..input()
     });
@@ -93,8 +95,27 @@ fn a_resource_lists_all_steps_that_changed_it() {
 }
 
 #[test]
+fn a_file_is_read_once_for_all_results_about_it() {
+    let reads = Cell::new(0);
+    let read = |_: &str| {
+        reads.set(reads.get() + 1);
+        Some(DEPLOYMENT.into())
+    };
+    let mut step = validate();
+    let item = step.result.results[0].clone();
+    step.result.results = vec![item; 100];
+    let model = build(ReportInput {
+        steps: vec![step],
+        read: &read,
+        ..input()
+    });
+    assert!(model.problems.iter().all(|one| one.line == Some(7)));
+    assert_eq!(reads.get(), 1);
+}
+
+#[test]
 fn a_function_that_fails_without_results_is_a_problem() {
-    let mut step = crate::sample::validate();
+    let mut step = validate();
     step.result.results.clear();
     step.result.stderr = "starting\npanic: no such field\n\n".to_owned();
     let model = build(ReportInput {
