@@ -1,7 +1,5 @@
 //! Builds the model from what a command knows at its end.
 
-use std::collections::BTreeMap;
-
 use kiln_krm::ResourceId;
 use kiln_krm::kptfile::{Function, Selector};
 use kiln_krm::results::{FunctionResult, ResultItem, Severity};
@@ -9,16 +7,16 @@ use kiln_krm::secrets::{SecretMask, SecretValues};
 use kiln_yaml::Document;
 use sha2::{Digest as _, Sha256};
 
-use super::changed_files::{ChangedFile, ResourceChanges, add_files};
+use super::changed_files::{ChangedFile, add_files};
 use super::command_words::mask_arguments;
 use super::declaration::{ConfigValues, config_text, selector_text, step_command};
 use super::file_texts::FileTexts;
 use super::github::in_directory;
 use super::model::{
-    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
-    ReportProblem, ResourceReport, ResultReport, StepKind, StepPosition, StepReport, StepStatus,
-    Verdict, resource_title,
+    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportModel, ReportProblem,
+    ResultReport, StepKind, StepPosition, StepReport, StepStatus, Verdict, resource_title,
 };
+use super::resource_table::ResourceTable;
 use super::text::cut;
 use super::visible::visible;
 
@@ -132,13 +130,14 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
             .iter_mut()
             .for_each(|hint| secrets.mask_in_place(hint));
     }
+    let changes = add_files(&mut model, &input.files, &secrets);
     let mut texts = FileTexts::new(&input.files, input.read);
     let declarations = Declarations {
         directory: &model.directory.clone(),
         action: model.action,
         config_values: input.config_values,
     };
-    let mut resources = ResourceTable::default();
+    let mut resources = ResourceTable::new(&changes);
     for (index, step) in input.steps.into_iter().enumerate() {
         let step = step_report(
             step,
@@ -172,8 +171,7 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
             .iter_mut()
             .for_each(|hint| cut(hint, MOST_VALUE_BYTES));
     }
-    let changes = add_files(&mut model, &input.files, &secrets);
-    model.resources = resources.finish(&changes);
+    model.resources = resources.into_rows();
     visible(model)
 }
 
@@ -215,7 +213,7 @@ fn step_report(
     index: usize,
     texts: &mut FileTexts<'_>,
     secrets: &SecretMask,
-    resources: &mut ResourceTable,
+    resources: &mut ResourceTable<'_>,
     declarations: &Declarations<'_>,
 ) -> StepReport {
     let command = secrets.mask(&declarations.command(&step));
@@ -330,52 +328,5 @@ fn reported_problem(item: &ResultReport, index: usize) -> ReportProblem {
             value => Some(format!("set {} to {value}", item.field)),
         },
         step: Some(index),
-    }
-}
-
-/// The resources of a report, each once. A function may change the namespace of a resource, which remains the same resource.
-#[derive(Default)]
-struct ResourceTable {
-    rows: Vec<ResourceReport>,
-    /// By kind, name and file.
-    indices: BTreeMap<(String, String, String), usize>,
-}
-
-impl ResourceTable {
-    /// The index of the row of a resource that this step touched.
-    fn touch(&mut self, touched: TouchedResource, step: usize) -> usize {
-        let TouchedResource { id, file } = touched;
-        let api_version = match id.gvk.group.as_str() {
-            "" => id.gvk.version,
-            group => format!("{group}/{}", id.gvk.version),
-        };
-        let key = (id.gvk.kind.clone(), id.name.clone(), file.clone());
-        let index = *self.indices.entry(key).or_insert(self.rows.len());
-        if index == self.rows.len() {
-            self.rows.push(ResourceReport {
-                api_version,
-                kind: id.gvk.kind,
-                namespace: String::new(),
-                name: id.name,
-                file,
-                change: ReportChange::Unchanged,
-                steps: Vec::new(),
-            });
-        }
-        if let Some(row) = self.rows.get_mut(index) {
-            row.namespace = id.namespace;
-            if row.steps.last() != Some(&step) {
-                row.steps.push(step);
-            }
-        }
-        index
-    }
-
-    /// The rows, with what happened to the resources in their files.
-    fn finish(mut self, changes: &ResourceChanges) -> Vec<ResourceReport> {
-        for row in &mut self.rows {
-            row.change = changes.of(&row.file, &row.kind, &row.name);
-        }
-        self.rows
     }
 }

@@ -1,16 +1,16 @@
 //! The files that a run changed: their diffs, what a reviewer should look at, and what happened to each resource.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread;
 
 use kiln_krm::secrets::SecretMask;
-use kiln_yaml::{Document, NodeRef, parse_until_error};
+use kiln_yaml::{Document, parse_until_error};
 use similar::{ChangeTag, TextDiff};
 
 use super::build::MOST_VALUE_BYTES;
 use super::model::{FileReport, LineCounts, ReportChange, ReportModel, ReviewNote};
+use super::resource_changes::{ResourceChange, ResourceChanges, resource_changes};
 use super::review::review_notes;
 use super::secrets::mask_versions;
 use super::text::cut;
@@ -168,61 +168,4 @@ fn unified(before: &str, after: &str) -> (String, LineCounts) {
         }
     }
     (diff.unified_diff().context_radius(3).to_string(), lines)
-}
-
-/// What happened to the resources of the files that changed.
-#[derive(Default)]
-pub(super) struct ResourceChanges {
-    /// By file, kind and name.
-    changes: BTreeMap<(String, String, String), ReportChange>,
-}
-
-/// What happened to a resource of a file.
-struct ResourceChange {
-    kind: String,
-    name: String,
-    change: ReportChange,
-}
-
-impl ResourceChanges {
-    fn add(&mut self, path: &str, changes: Vec<ResourceChange>) {
-        let keyed = changes
-            .into_iter()
-            .map(|of| ((path.to_owned(), of.kind, of.name), of.change));
-        self.changes.extend(keyed);
-    }
-
-    /// What happened to a resource; its namespace may have changed.
-    pub(super) fn of(&self, path: &str, kind: &str, name: &str) -> ReportChange {
-        let key = (path.to_owned(), kind.to_owned(), name.to_owned());
-        let change = self.changes.get(&key);
-        change.copied().unwrap_or(ReportChange::Unchanged)
-    }
-}
-
-fn resource_changes(before: &FileVersion, after: &FileVersion) -> Vec<ResourceChange> {
-    let (old, new) = (by_name(&before.documents), by_name(&after.documents));
-    let keys: BTreeSet<(&str, &str)> = old.keys().chain(new.keys()).copied().collect();
-    let changes = keys.into_iter().filter_map(|key| {
-        let change = match (old.get(&key), new.get(&key)) {
-            (Some(old), Some(new)) if old.source_text() == new.source_text() => return None,
-            (None, _) => ReportChange::Added,
-            (_, None) => ReportChange::Deleted,
-            _ => ReportChange::Changed,
-        };
-        Some(ResourceChange {
-            kind: key.0.to_owned(),
-            name: key.1.to_owned(),
-            change,
-        })
-    });
-    changes.collect()
-}
-
-fn by_name(documents: &[Document]) -> BTreeMap<(&str, &str), &Document> {
-    let named = documents.iter().map(|document| {
-        let text = |path: &[&str]| document.root().get_path(path).map_or("", NodeRef::value);
-        ((text(&["kind"]), text(&["metadata", "name"])), document)
-    });
-    named.collect()
 }

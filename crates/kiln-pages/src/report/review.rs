@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_krm::secrets::is_secret;
-use kiln_yaml::{Document, NodeRef};
+use kiln_yaml::Document;
 
 use super::changed_files::FileVersion;
-use super::model::{ReviewNote, resource_title};
+use super::model::ReviewNote;
+use super::pairs::{Identified, VersionPairs};
 
 /// Kinds whose every change is about permissions or the network.
 const TOPICS_OF_KINDS: &[(&str, &str)] = &[
@@ -51,7 +52,6 @@ pub(super) fn review_notes(
     before: &FileVersion,
     after: &FileVersion,
 ) -> Vec<ReviewNote> {
-    let (old, new) = (identified(&before.documents), identified(&after.documents));
     let mut of_file = Vec::new();
     let mut add = |topic: &str, resource: String, field: &str, before: &str, after: &str| {
         of_file.push(ReviewNote {
@@ -63,8 +63,16 @@ pub(super) fn review_notes(
             after: after.to_owned(),
         });
     };
-    let pairs = pair(&old, &new);
-    for pair in &pairs {
+    let mut pairs = VersionPairs::of(&before.documents, &after.documents);
+    pairs.find_renamed();
+    let current = pairs.current.into_iter();
+    let current = current.map(|(previous, current)| (previous, Some(current)));
+    let gone = pairs.gone.into_iter();
+    for pair in current.chain(gone.map(|previous| (Some(previous), None))) {
+        let mut versions = [pair.0, pair.1].into_iter().flatten();
+        if !versions.all(is_resource) {
+            continue;
+        }
         match pair {
             (None, None) => {}
             (None, Some(current)) => add("added", current.title(), "", "", ""),
@@ -106,83 +114,8 @@ pub(super) fn review_notes(
     of_file
 }
 
-/// A resource and what identifies it.
-#[derive(Clone, Copy)]
-struct Identified<'a> {
-    kind: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-    document: &'a Document,
-}
-
-impl Identified<'_> {
-    fn title(&self) -> String {
-        resource_title(self.kind, self.namespace, self.name)
-    }
-}
-
-fn identified(documents: &[Document]) -> Vec<Identified<'_>> {
-    let named = documents.iter().filter_map(|document| {
-        let text = |path: &[&str]| document.root().get_path(path).map(NodeRef::value);
-        Some(Identified {
-            kind: text(&["kind"])?,
-            namespace: text(&["metadata", "namespace"]).unwrap_or_default(),
-            name: text(&["metadata", "name"])?,
-            document,
-        })
-    });
-    named.collect()
-}
-
-type Pair<'a> = (Option<Identified<'a>>, Option<Identified<'a>>);
-
-/// The versions of each resource: the same name, the same name in another namespace, or the only one of its kind that is left
-/// in both versions of the file, which was renamed.
-fn pair<'a>(old: &[Identified<'a>], new: &[Identified<'a>]) -> Vec<Pair<'a>> {
-    let mut found: Vec<Option<Identified<'a>>> = vec![None; new.len()];
-    let mut left: Vec<Option<Identified<'a>>> = old.iter().copied().map(Some).collect();
-    type Fits = fn(&Identified<'_>, &Identified<'_>) -> bool;
-    let rules: [Fits; 2] = [
-        |a, b| a.kind == b.kind && a.name == b.name && a.namespace == b.namespace,
-        |a, b| a.kind == b.kind && a.name == b.name,
-    ];
-    for fits in rules {
-        for (index, current) in new.iter().enumerate() {
-            let Some(slot @ None) = found.get_mut(index) else {
-                continue;
-            };
-            let is_same = |one: &&mut Option<Identified<'a>>| {
-                one.as_ref().is_some_and(|one| fits(one, current))
-            };
-            if let Some(previous) = left.iter_mut().find(is_same) {
-                *slot = previous.take();
-            }
-        }
-    }
-    let is_alone = |kind: &str, found: &[Option<Identified<'a>>]| {
-        let added = new.iter().zip(found);
-        let added = added.filter(|(one, previous)| one.kind == kind && previous.is_none());
-        added.count() == 1
-    };
-    for index in 0..new.len() {
-        let (Some(current), Some(None)) = (new.get(index), found.get(index)) else {
-            continue;
-        };
-        let mut of_kind = left
-            .iter_mut()
-            .filter(|one| one.as_ref().is_some_and(|one| one.kind == current.kind));
-        if let (Some(previous), None) = (of_kind.next(), of_kind.next())
-            && is_alone(current.kind, &found)
-        {
-            let renamed = previous.take();
-            if let Some(slot) = found.get_mut(index) {
-                *slot = renamed;
-            }
-        }
-    }
-    let kept = found.into_iter().zip(new.iter().copied().map(Some));
-    let gone = left.into_iter().filter(Option::is_some);
-    kept.chain(gone.map(|one| (one, None))).collect()
+fn is_resource(of: Identified<'_>) -> bool {
+    !of.kind.is_empty() && !of.name.is_empty()
 }
 
 /// The scalar values by their paths, metadata and values of Secrets excepted.

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
+use kiln_krm::{GroupVersionKind, ResourceId};
 use kiln_pages::report::{
-    MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel, Verdict,
-    build,
+    MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel, StepInput,
+    TouchedResource, Verdict, build,
 };
 
 use crate::sample::{DEPLOYMENT, changed, failed_run, input, set_image, validate};
@@ -92,6 +93,94 @@ fn a_resource_lists_all_steps_that_changed_it() {
     assert_eq!(resource.steps, [0, 1]);
     assert_eq!(resource.title(), "Deployment prod/web");
     assert_eq!(resource.change, ReportChange::Deleted);
+}
+
+fn config_map(namespace: &str, data: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\n  namespace: {namespace}\ndata:\n  a: {data}\n"
+    )
+}
+
+/// A step that touches the ConfigMaps of these namespaces.
+fn touching(namespaces: &[&str]) -> StepInput {
+    let mut step = set_image();
+    let touched = namespaces.iter().map(|namespace| TouchedResource {
+        id: ResourceId {
+            gvk: GroupVersionKind {
+                group: String::new(),
+                version: "v1".to_owned(),
+                kind: "ConfigMap".to_owned(),
+            },
+            namespace: (*namespace).to_owned(),
+            name: "cm".to_owned(),
+        },
+        file: "two.yaml".to_owned(),
+    });
+    step.touched = touched.collect();
+    step
+}
+
+/// Namespace, change and steps of each row.
+#[track_caller]
+fn check_rows(
+    steps: Vec<StepInput>,
+    before: &[String],
+    after: &[String],
+    expected: &[(&str, ReportChange, &[usize])],
+) {
+    let file = changed("two.yaml", &before.join("---\n"), &after.join("---\n"));
+    let model = build(ReportInput {
+        steps,
+        files: vec![file],
+        ..input()
+    });
+    let rows = model.resources.iter();
+    let rows: Vec<(&str, ReportChange, &[usize])> = rows
+        .map(|row| (row.namespace.as_str(), row.change, row.steps.as_slice()))
+        .collect();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn resources_of_one_name_have_their_own_rows() {
+    check_rows(
+        vec![touching(&["one", "two"]), touching(&["one"])],
+        &[config_map("one", "1"), config_map("two", "1")],
+        &[config_map("one", "2"), config_map("two", "1")],
+        &[
+            ("one", ReportChange::Changed, &[0, 1]),
+            ("two", ReportChange::Unchanged, &[0]),
+        ],
+    );
+}
+
+#[test]
+fn a_resource_that_moves_to_another_namespace_keeps_its_row() {
+    check_rows(
+        vec![touching(&["one", "two"]), touching(&["prod"])],
+        &[config_map("one", "1"), config_map("two", "1")],
+        &[config_map("prod", "1"), config_map("two", "2")],
+        &[
+            ("prod", ReportChange::Changed, &[0, 1]),
+            ("two", ReportChange::Changed, &[0]),
+        ],
+    );
+}
+
+#[test]
+fn kinds_of_another_group_are_other_resources() {
+    let other = config_map("one", "1").replace("v1", "example.org/v1");
+    let mut step = touching(&["one", "one"]);
+    step.touched[1].id.gvk.group = "example.org".to_owned();
+    check_rows(
+        vec![step],
+        &[config_map("one", "1"), other.clone()],
+        &[config_map("one", "1"), other.replace("a: 1", "a: 2")],
+        &[
+            ("one", ReportChange::Unchanged, &[0]),
+            ("one", ReportChange::Changed, &[0]),
+        ],
+    );
 }
 
 #[test]

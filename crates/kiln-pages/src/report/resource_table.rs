@@ -1,0 +1,59 @@
+//! The resources of a report, each once, with the steps that touched it.
+
+use std::collections::BTreeMap;
+
+use super::build::TouchedResource;
+use super::model::{ReportChange, ResourceReport};
+use super::resource_changes::{ResourceChange, ResourceChanges, ResourceScope};
+
+pub(super) struct ResourceTable<'a> {
+    changes: &'a ResourceChanges,
+    rows: Vec<ResourceReport>,
+    /// By kind, name and file, and by what resources of one name differ in.
+    indices: BTreeMap<(String, String, String, ResourceScope), usize>,
+}
+
+impl<'a> ResourceTable<'a> {
+    pub(super) fn new(changes: &'a ResourceChanges) -> ResourceTable<'a> {
+        ResourceTable {
+            changes,
+            rows: Vec::new(),
+            indices: BTreeMap::new(),
+        }
+    }
+
+    /// The index of the row of a resource that this step touched.
+    pub(super) fn touch(&mut self, touched: TouchedResource, step: usize) -> usize {
+        let TouchedResource { id, file } = touched;
+        let found = self.changes.find(&file, &id);
+        let scope = found.and_then(ResourceChange::scope).cloned();
+        let scope = scope.unwrap_or_else(|| ResourceScope::of(&id));
+        let key = (id.gvk.kind.clone(), id.name.clone(), file.clone(), scope);
+        let index = *self.indices.entry(key).or_insert(self.rows.len());
+        if index == self.rows.len() {
+            self.rows.push(ResourceReport {
+                api_version: match id.gvk.group.as_str() {
+                    "" => id.gvk.version,
+                    group => format!("{group}/{}", id.gvk.version),
+                },
+                kind: id.gvk.kind,
+                namespace: String::new(),
+                name: id.name,
+                file,
+                change: found.map_or(ReportChange::Unchanged, ResourceChange::change),
+                steps: Vec::new(),
+            });
+        }
+        if let Some(row) = self.rows.get_mut(index) {
+            row.namespace = id.namespace;
+            if row.steps.last() != Some(&step) {
+                row.steps.push(step);
+            }
+        }
+        index
+    }
+
+    pub(super) fn into_rows(self) -> Vec<ResourceReport> {
+        self.rows
+    }
+}
