@@ -24,6 +24,14 @@ pub(crate) fn section(id: &str, title: &str, is_open: bool, content: Markup) -> 
     }
 }
 
+/// A number of things: `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 /// A duration as people read it.
 pub(crate) fn duration_text(us: u64) -> String {
     match us {

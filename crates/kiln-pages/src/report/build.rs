@@ -230,6 +230,7 @@ fn step_report(
     cut(&mut stderr, MOST_STDERR_BYTES);
     StepReport {
         package: step.package,
+        directory: step.directory,
         function: secrets.mask(&step.function),
         name: declared.name,
         kind: step.kind,

@@ -1,121 +1,226 @@
 //! JUnit XML: a suite per package, a test case per step.
+//!
+//! The attributes are those that `junit-10.xsd` of Jenkins requires. GitLab ignores a test case with the name of an earlier one, and
+//! shows only the text of a failure.
 
 use std::fmt::Write;
 
-use super::model::{ReportModel, StepReport, StepStatus, Verdict};
+use super::model::{ReportAction, ReportModel, ReportProblem, StepReport, StepStatus, Verdict};
+use super::packages::PackageSteps;
+use super::text::shortened;
+
+/// The message of a failure is a title.
+const MOST_MESSAGE: usize = 200;
+
+struct TestSuite {
+    name: String,
+    cases: Vec<TestCase>,
+}
+
+struct TestCase {
+    name: String,
+    duration_us: u64,
+    outcome: CaseOutcome,
+    stderr: String,
+}
+
+enum CaseOutcome {
+    Passed,
+    Skipped,
+    Failed { message: String, text: String },
+}
 
 pub(super) fn write(model: &ReportModel) -> String {
+    let mut suites: Vec<TestSuite> = model
+        .packages()
+        .iter()
+        .map(|package| suite(model, package))
+        .collect();
+    let mut steps = model.steps.iter();
+    if model.verdict != Verdict::Passed && !steps.any(|step| step.status == StepStatus::Failed) {
+        suites.push(own_failure(model));
+    }
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let failed_steps = count_failed(model.steps.iter());
-    let own_failure = model.verdict != Verdict::Passed && failed_steps == 0;
+    let sum = |count: fn(&TestSuite) -> usize| suites.iter().map(count).sum::<usize>();
     let _ = writeln!(
         out,
-        "<testsuites name=\"kiln\" tests=\"{}\" failures=\"{}\" time=\"{}\">",
-        model.steps.len() + usize::from(own_failure),
-        failed_steps + usize::from(own_failure),
+        "<testsuites name=\"kiln\" tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"{}\">",
+        sum(|suite| suite.cases.len()),
+        sum(TestSuite::failures),
         seconds(model.duration_us)
     );
-    for package in model.packages() {
-        let steps = || {
-            model
-                .steps
-                .iter()
-                .filter(move |step| step.package == package)
-        };
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" timestamp=\"{}\" time=\"{}\">",
-            escape(package),
-            steps().count(),
-            count_failed(steps()),
-            escape(&model.started),
-            seconds(steps().map(|step| step.duration_us).sum())
-        );
-        for step in steps() {
-            test_case(&mut out, step);
-        }
-        out.push_str("  </testsuite>\n");
-    }
-    if own_failure {
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"{0}\" tests=\"1\" failures=\"1\">\n    <testcase name=\"{1}\" classname=\"{0}\">",
-            escape(&model.package),
-            action_name(model),
-        );
-        let messages: Vec<&str> = model
-            .problems
-            .iter()
-            .map(|one| one.message.as_str())
-            .collect();
-        failure(&mut out, &model.headline(), &messages.join("\n"));
-        out.push_str("    </testcase>\n  </testsuite>\n");
+    for suite in &suites {
+        suite.write(&mut out, &model.started);
     }
     out.push_str("</testsuites>\n");
     out
 }
 
-fn action_name(model: &ReportModel) -> &'static str {
-    match model.verdict {
-        Verdict::Differs => "rendered files are up to date",
-        _ => "render",
-    }
-}
-
-fn count_failed<'a>(steps: impl Iterator<Item = &'a StepReport>) -> usize {
-    steps
-        .filter(|step| step.status == StepStatus::Failed)
-        .count()
-}
-
-fn test_case(out: &mut String, step: &StepReport) {
-    let _ = writeln!(
-        out,
-        "    <testcase name=\"{}\" classname=\"{}\" time=\"{}\">",
-        escape(&step.function),
-        escape(&step.package),
-        seconds(step.duration_us)
-    );
-    if step.status == StepStatus::Failed {
-        let lines: Vec<String> = step
-            .results
-            .iter()
-            .map(|item| match (item.file.as_str(), item.line) {
-                ("", _) => format!("[{}] {}", item.severity, item.message),
-                (file, Some(line)) => {
-                    format!("[{}] {file}:{line}: {}", item.severity, item.message)
-                }
-                (file, None) => format!("[{}] {file}: {}", item.severity, item.message),
-            })
-            .collect();
-        let message = format!("exit code {}", step.exit_code);
-        let text = match lines.is_empty() {
-            true => step.stderr.clone(),
-            false => lines.join("\n"),
+fn suite(model: &ReportModel, package: &PackageSteps<'_>) -> TestSuite {
+    let steps = package.steps.iter().enumerate();
+    let cases = steps.map(|(order, (index, step))| {
+        let number = step.position.map_or(order + 1, |position| position.number);
+        let name = match step.name.as_str() {
+            "" => &step.function,
+            name => name,
         };
-        failure(out, &message, &text);
+        TestCase {
+            name: format!("{number}. {name}"),
+            duration_us: step.duration_us,
+            outcome: match step.status {
+                StepStatus::Passed => CaseOutcome::Passed,
+                StepStatus::Failed => step_failure(model, step, *index),
+            },
+            stderr: step.stderr.clone(),
+        }
+    });
+    let skipped = package.skipped().map(|number| TestCase {
+        name: format!("{number}. (did not run)"),
+        duration_us: 0,
+        outcome: CaseOutcome::Skipped,
+        stderr: String::new(),
+    });
+    TestSuite {
+        name: match package.title.as_str() {
+            "" => own_name(model),
+            title => title.to_owned(),
+        },
+        cases: cases.chain(skipped).collect(),
     }
-    if !step.stderr.is_empty() {
+}
+
+/// The name of the package; a list from standard input has none.
+fn own_name(model: &ReportModel) -> String {
+    match model.package.as_str() {
+        "" => "standard input".to_owned(),
+        package => package.to_owned(),
+    }
+}
+
+/// The problems of a step. One that reported no error printed why it failed.
+fn step_failure(model: &ReportModel, step: &StepReport, index: usize) -> CaseOutcome {
+    let problems = model.problems.iter();
+    let of_step = problems.filter(|problem| problem.step == Some(index));
+    let has_error = step.results.iter().any(|item| item.severity == "error");
+    let printed = (!has_error)
+        .then_some(step.stderr.as_str())
+        .filter(|text| !text.is_empty());
+    failed(&of_step.collect::<Vec<_>>(), printed).unwrap_or_else(|| CaseOutcome::Failed {
+        message: format!("exit code {}", step.exit_code),
+        text: step.stderr.clone(),
+    })
+}
+
+/// A failure of the command itself, or files that are not up to date.
+fn own_failure(model: &ReportModel) -> TestSuite {
+    let problems: Vec<&ReportProblem> = model.problems.iter().collect();
+    let name = match (model.verdict, model.action) {
+        (Verdict::Differs, _) => "rendered files are up to date",
+        (_, ReportAction::Eval) => "eval",
+        _ => "render",
+    };
+    let outcome = failed(&problems, None).unwrap_or_else(|| CaseOutcome::Failed {
+        message: model.headline(),
+        text: model.headline(),
+    });
+    TestSuite {
+        name: own_name(model),
+        cases: vec![TestCase {
+            name: name.to_owned(),
+            duration_us: model.duration_us,
+            outcome,
+            stderr: String::new(),
+        }],
+    }
+}
+
+/// Nothing if there is no problem. The first one is the message, because errors come first.
+fn failed(problems: &[&ReportProblem], printed: Option<&str>) -> Option<CaseOutcome> {
+    let first = problems.first()?;
+    let lines = problems.iter().map(|problem| problem_text(problem));
+    let lines: Vec<String> = lines.chain(printed.map(str::to_owned)).collect();
+    let message = first.message.lines().next().unwrap_or_default();
+    Some(CaseOutcome::Failed {
+        message: shortened(message, MOST_MESSAGE),
+        text: lines.join("\n"),
+    })
+}
+
+/// `[error] file:line: message`, and the hint in its own line.
+fn problem_text(problem: &ReportProblem) -> String {
+    let mut text = format!("[{}] ", problem.severity);
+    if let Some(file) = &problem.file {
+        text.push_str(file);
+        if let Some(line) = problem.line {
+            text.push_str(&format!(":{line}"));
+        }
+        text.push_str(": ");
+    }
+    text.push_str(&problem.message);
+    if let Some(hint) = &problem.hint {
+        text.push_str(&format!("\n  hint: {hint}"));
+    }
+    text
+}
+
+impl TestSuite {
+    fn failures(&self) -> usize {
+        self.count(|outcome| matches!(outcome, CaseOutcome::Failed { .. }))
+    }
+
+    fn count(&self, is_counted: fn(&CaseOutcome) -> bool) -> usize {
+        let outcomes = self.cases.iter().map(|case| &case.outcome);
+        outcomes.filter(|outcome| is_counted(outcome)).count()
+    }
+
+    fn write(&self, out: &mut String, started: &str) {
+        let name = escape(&self.name);
         let _ = writeln!(
             out,
-            "      <system-err>{}</system-err>",
-            escape(&step.stderr)
+            "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" timestamp=\"{}\" time=\"{}\">",
+            self.cases.len(),
+            self.failures(),
+            self.count(|outcome| matches!(outcome, CaseOutcome::Skipped)),
+            escape(started),
+            seconds(self.cases.iter().map(|case| case.duration_us).sum())
         );
+        for case in &self.cases {
+            case.write(out, &name);
+        }
+        out.push_str("  </testsuite>\n");
     }
-    out.push_str("    </testcase>\n");
 }
 
-fn failure(out: &mut String, message: &str, text: &str) {
-    let _ = writeln!(
-        out,
-        "      <failure message=\"{}\">{}</failure>",
-        escape(message),
-        escape(text)
-    );
+impl TestCase {
+    fn write(&self, out: &mut String, class: &str) {
+        let _ = writeln!(
+            out,
+            "    <testcase name=\"{}\" classname=\"{class}\" time=\"{}\">",
+            escape(&self.name),
+            seconds(self.duration_us)
+        );
+        match &self.outcome {
+            CaseOutcome::Passed => {}
+            CaseOutcome::Skipped => {
+                out.push_str("      <skipped message=\"an earlier step failed\"></skipped>\n");
+            }
+            CaseOutcome::Failed { message, text } => {
+                let (message, text) = (escape(message), escape(text));
+                let _ = writeln!(out, "      <failure message=\"{message}\">{text}</failure>");
+            }
+        }
+        if !self.stderr.is_empty() {
+            let stderr = escape(&self.stderr);
+            let _ = writeln!(out, "      <system-err>{stderr}</system-err>");
+        }
+        out.push_str("    </testcase>\n");
+    }
 }
 
+/// With three decimals: the schema accepts no more.
 fn seconds(us: u64) -> String {
-    format!("{}.{:06}", us / 1_000_000, us % 1_000_000)
+    let ms = us.saturating_add(500) / 1_000;
+    format!("{}.{:03}", ms / 1_000, ms % 1_000)
 }
 
 /// Text for XML. A model has no characters that XML cannot represent.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::model::{ReportModel, ReportProblem, StepStatus, Verdict};
+use super::model::{ReportModel, ReportProblem, StepReport, StepStatus, Verdict};
 use super::text::shortened;
 use crate::parts::duration_text;
 
@@ -79,7 +79,14 @@ fn steps(out: &mut String, model: &ReportModel) {
     out.push_str(
         "### Pipeline\n\n| | package | function | changed | time |\n|---|---|---|---:|---:|\n",
     );
-    for step in model.steps.iter().take(MOST_ROWS) {
+    let packages = model.packages();
+    let mut rows: Vec<(usize, &str, &StepReport)> = Vec::new();
+    for package in &packages {
+        let steps = package.steps.iter();
+        rows.extend(steps.map(|(index, step)| (*index, package.title.as_str(), *step)));
+    }
+    rows.sort_by_key(|(index, ..)| *index);
+    for (_, package, step) in rows.into_iter().take(MOST_ROWS) {
         let status = match step.status {
             StepStatus::Passed => "passed",
             StepStatus::Failed => "**failed**",
@@ -87,7 +94,7 @@ fn steps(out: &mut String, model: &ReportModel) {
         let _ = writeln!(
             out,
             "| {status} | {} | {} | {} of {} | {} |",
-            name(&step.package),
+            name(package),
             name(&step.function),
             step.touched.len(),
             step.resources_in,

@@ -14,6 +14,7 @@ mod junit;
 mod lines;
 mod markdown;
 mod model;
+mod packages;
 mod pairs;
 mod resource_changes;
 mod resource_table;

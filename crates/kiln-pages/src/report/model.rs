@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::parts::counted;
+
 /// The version of the JSON.
 pub const MODEL_VERSION: u32 = 1;
 
@@ -115,6 +117,9 @@ pub struct ReportProblem {
 pub struct StepReport {
     /// The package whose pipeline it belongs to; empty for `eval`.
     pub package: String,
+    /// The directory of that package, relative to the root package.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
     /// The image or command line.
     pub function: String,
     /// The name that the pipeline gives to the step.
@@ -286,17 +291,6 @@ impl ReportModel {
         self.steps.iter().filter(|step| step.is_cached).count()
     }
 
-    /// The packages with a step, in order.
-    pub fn packages(&self) -> Vec<&str> {
-        let mut packages: Vec<&str> = Vec::new();
-        for step in &self.steps {
-            if !packages.contains(&step.package.as_str()) {
-                packages.push(&step.package);
-            }
-        }
-        packages
-    }
-
     /// The lines of all diffs.
     pub fn lines(&self) -> LineCounts {
         let sum = |lines: LineCounts, file: &FileReport| LineCounts {
@@ -308,10 +302,7 @@ impl ReportModel {
 
     /// One sentence about the outcome.
     pub fn headline(&self) -> String {
-        let files = match self.files.len() {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
+        let files = counted(self.files.len(), "file");
         match (self.verdict, self.action) {
             (Verdict::Failed, _) => {
                 let failed = self

@@ -184,6 +184,32 @@ fn kinds_of_another_group_are_other_resources() {
 }
 
 #[test]
+fn packages_of_one_name_are_shown_with_their_directories() {
+    let step = |package: &str, directory: &str| StepInput {
+        package: package.to_owned(),
+        directory: directory.to_owned(),
+        ..set_image()
+    };
+    let model = build(ReportInput {
+        steps: vec![
+            step("d/db", "a/db"),
+            step("d/db", "b/db"),
+            step("d/db", "a/db"),
+            step("d", ""),
+        ],
+        ..input()
+    });
+    let html = ReportFormat::Html.write(&model);
+    for title in ["d/db (a/db)", "d/db (b/db)", "d"] {
+        let heading = format!("<h3 class=\"package\">{title}</h3>");
+        assert_eq!(html.matches(&heading).count(), 1, "{title}");
+    }
+    assert!(html.contains("<dt>packages</dt><dd>3</dd>"));
+    let markdown = ReportFormat::Markdown.write(&model);
+    assert_eq!(markdown.matches("| d/db (a/db) |").count(), 2, "{markdown}");
+}
+
+#[test]
 fn a_file_is_read_once_for_all_results_about_it() {
     let reads = Cell::new(0);
     let read = |_: &str| {

@@ -1,7 +1,12 @@
 //! SARIF and JUnit have the structure that their readers require, written down from the specifications: no schema file is part
 //! of this repository.
 
-use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, ReportProblem, Verdict, build};
+use std::collections::BTreeSet;
+
+use kiln_pages::report::{
+    ReportAction, ReportFormat, ReportInput, ReportModel, ReportProblem, StepInput, StepPosition,
+    StepStatus, Verdict, build,
+};
 use serde_json::Value;
 
 use crate::sample::{changed, failed_run, input, set_image, validate};
@@ -168,8 +173,22 @@ impl Element {
             assert!(children.contains(&child.name.as_str()), "{child:?}");
         }
         if let Some(time) = self.attribute("time") {
-            assert!(time.parse::<f64>().is_ok_and(|time| time >= 0.0), "{time}");
+            assert!(is_surefire_time(time), "{time}");
         }
+    }
+
+    fn count(&self, child: &str) -> usize {
+        let has = |case: &&Element| case.children.iter().any(|it| it.name == child);
+        self.children.iter().filter(has).count()
+    }
+}
+
+/// A number with at most three decimals: older versions of the schema accept no more.
+fn is_surefire_time(time: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match time.split_once('.') {
+        Some((whole, decimals)) => is_number(whole) && is_number(decimals) && decimals.len() <= 3,
+        None => is_number(time),
     }
 }
 
@@ -225,41 +244,139 @@ fn check_escaped(text: &str) {
     assert!(text.chars().all(is_character), "{text:?}");
 }
 
+/// The rules of `junit-10.xsd`, the schema of the xUnit plugin of Jenkins.
 #[test]
-fn junit_has_the_required_elements_and_counts() {
+fn junit_has_what_the_schema_of_jenkins_requires() {
     for model in models() {
         let suites = parse_xml(&ReportFormat::Junit.write(&model));
         assert_eq!(suites.name, "testsuites");
-        suites.check(&["name", "tests", "failures", "time"], &[], &["testsuite"]);
+        let numbers = ["tests", "failures", "errors", "time"];
+        suites.check(&numbers, &["name"], &["testsuite"]);
         let (mut tests, mut failures) = (0, 0);
         for suite in &suites.children {
-            let optional = ["timestamp", "time"];
-            suite.check(&["name", "tests", "failures"], &optional, &["testcase"]);
-            let failed = |case: &&Element| case.children.iter().any(|it| it.name == "failure");
+            let required = ["name", "tests", "failures", "errors"];
+            let optional = ["skipped", "timestamp", "time"];
+            suite.check(&required, &optional, &["testcase"]);
             assert_eq!(suite.number("tests"), suite.children.len());
-            let count = suite.children.iter().filter(failed).count();
-            assert_eq!(suite.number("failures"), count);
+            assert_eq!(suite.number("failures"), suite.count("failure"));
+            assert_eq!(suite.number("skipped"), suite.count("skipped"));
+            assert_eq!(suite.number("errors"), 0);
+            assert_ne!(suite.attribute("name"), Some(""));
             for case in &suite.children {
-                case.check(
-                    &["name", "classname"],
-                    &["time"],
-                    &["failure", "system-err"],
-                );
+                let children = ["failure", "skipped", "system-err"];
+                case.check(&["name", "classname"], &["time"], &children);
                 for child in &case.children {
-                    let required: &[&str] = match child.name.as_str() {
-                        "failure" => &["message"],
-                        _ => &[],
+                    let optional: &[&str] = match child.name.as_str() {
+                        "system-err" => &[],
+                        _ => &["message", "type"],
                     };
-                    child.check(required, &[], &[]);
+                    child.check(&[], optional, &[]);
                 }
             }
+            let names = suite.children.iter().map(|case| case.attribute("name"));
+            let unique: BTreeSet<Option<&str>> = names.collect();
+            assert_eq!(unique.len(), suite.children.len(), "{suite:?}");
             tests += suite.children.len();
-            failures += count;
+            failures += suite.number("failures");
         }
         assert_eq!(
             (suites.number("tests"), suites.number("failures")),
             (tests, failures)
         );
+    }
+}
+
+fn junit_of(input: ReportInput<'_>) -> String {
+    ReportFormat::Junit.write(&build(input))
+}
+
+#[test]
+fn junit_names_each_step_and_those_that_did_not_run() {
+    let mut failed = set_image();
+    failed.status = StepStatus::Failed;
+    failed.position = Some(StepPosition {
+        number: 2,
+        count: 3,
+    });
+    failed.result.exit_code = 1;
+    let xml = junit_of(ReportInput {
+        verdict: Verdict::Failed,
+        steps: vec![set_image(), failed],
+        ..input()
+    });
+    for part in [
+        "tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\"",
+        "<testcase name=\"1. set-image:v0.1\"",
+        "<testcase name=\"2. set-image:v0.1\"",
+        "<failure message=\"exit code 1\">[error] exit code 1</failure>",
+        "<testcase name=\"3. (did not run)\" classname=\"shop\" time=\"0.000\">\n      <skipped ",
+    ] {
+        assert!(xml.contains(part), "{part}: {xml}");
+    }
+}
+
+#[test]
+fn junit_says_why_a_function_never_ran() {
+    let mut step = validate();
+    step.result.results.clear();
+    step.result.stderr.clear();
+    step.result.exit_code = 0;
+    let problem = ReportProblem {
+        severity: "error".to_owned(),
+        message: "cannot call the runner: Connection refused".to_owned(),
+        file: Some("Kptfile".to_owned()),
+        line: Some(7),
+        column: None,
+        hint: Some("start it".to_owned()),
+        step: None,
+    };
+    let xml = junit_of(ReportInput {
+        verdict: Verdict::Failed,
+        problems: vec![problem],
+        steps: vec![step],
+        ..input()
+    });
+    let expected = "<failure message=\"cannot call the runner: Connection refused\">\
+                    [error] Kptfile:7: cannot call the runner: Connection refused\n  hint: start it</failure>";
+    assert!(xml.contains(expected), "{xml}");
+}
+
+#[test]
+fn junit_has_what_a_silent_function_printed() {
+    let mut step = validate();
+    step.result.results.clear();
+    step.result.stderr = "starting\npanic: no field\n".to_owned();
+    let xml = junit_of(ReportInput {
+        verdict: Verdict::Failed,
+        steps: vec![step],
+        ..input()
+    });
+    assert!(
+        xml.contains("[error] exit code 1: panic: no field\nstarting\n"),
+        "{xml}"
+    );
+}
+
+#[test]
+fn junit_of_eval_has_the_name_of_the_package() {
+    for (package, expected) in [("shop", "shop"), ("", "standard input")] {
+        let step = StepInput {
+            package: String::new(),
+            position: None,
+            ..set_image()
+        };
+        let xml = junit_of(ReportInput {
+            action: ReportAction::Eval,
+            package: package.to_owned(),
+            steps: vec![step],
+            ..input()
+        });
+        for part in [
+            format!("<testsuite name=\"{expected}\""),
+            format!("<testcase name=\"1. set-image:v0.1\" classname=\"{expected}\""),
+        ] {
+            assert!(xml.contains(&part), "{part}: {xml}");
+        }
     }
 }
 

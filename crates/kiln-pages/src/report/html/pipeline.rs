@@ -3,32 +3,29 @@
 use maud::{Markup, html};
 
 use crate::chart::{TimeBar, time_bar, waterfall};
-use crate::parts::{self, badge, duration_text};
+use crate::parts::{self, badge, counted, duration_text};
 use crate::report::model::{ReportModel, StepKind, StepReport, StepStatus};
+use crate::report::packages::PackageSteps;
 
 /// Nothing if no function ran.
 pub(super) fn section(model: &ReportModel) -> Markup {
     if model.steps.is_empty() {
         return html! {};
     }
-    let packages = model.packages();
     let content = html! {
-        @for package in &packages {
-            @if !package.is_empty() {
-                h3.package { (package) }
+        @for package in model.packages() {
+            @if !package.title.is_empty() {
+                h3.package { (package.title) }
             }
-            (package_steps(model, package))
+            (package_steps(&package, model.duration_us))
         }
     };
     parts::section("pipeline", "Pipeline", true, content)
 }
 
 /// The steps of one package, in order.
-fn package_steps(model: &ReportModel, package: &str) -> Markup {
-    let steps = model.steps.iter().enumerate();
-    let steps = steps.filter(|(_, step)| step.package == package);
-    let last = steps.clone().next_back().map(|(_, step)| step);
-    let skipped = last.map_or(0, skipped_after);
+fn package_steps(package: &PackageSteps<'_>, total_us: u64) -> Markup {
+    let skipped = package.skipped().len();
     html! {
         div.scroll tabindex="0" role="group" aria-label="Steps" {
             table.steps {
@@ -44,26 +41,15 @@ fn package_steps(model: &ReportModel, package: &str) -> Markup {
                     }
                 }
                 tbody {
-                    @for (index, step) in steps {
-                        (step_row(step, index, model.duration_us))
+                    @for (index, step) in &package.steps {
+                        (step_row(step, *index, total_us))
                     }
                 }
             }
         }
         @if skipped > 0 {
-            p.note { (skipped) " more step(s) of this pipeline did not run." }
+            p.note { (counted(skipped, "more step")) " of this pipeline did not run." }
         }
-    }
-}
-
-/// How many steps of the pipeline come after a step that failed.
-fn skipped_after(step: &StepReport) -> usize {
-    let left = step
-        .position
-        .map_or(0, |position| position.count.saturating_sub(position.number));
-    match step.status {
-        StepStatus::Failed => left,
-        StepStatus::Passed => 0,
     }
 }
 
