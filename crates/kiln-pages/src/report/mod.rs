@@ -22,6 +22,7 @@ mod review;
 mod sarif;
 mod secrets;
 mod text;
+mod totals;
 mod trace_events;
 mod visible;
 

@@ -280,10 +280,10 @@ pub struct ReviewNote {
 }
 
 impl ReportModel {
-    /// The number of results with this severity.
+    /// The number of problems with this severity.
     pub fn count(&self, severity: &str) -> usize {
-        let results = self.steps.iter().flat_map(|step| &step.results);
-        results.filter(|item| item.severity == severity).count()
+        let problems = self.problems.iter();
+        problems.filter(|one| one.severity == severity).count()
     }
 
     /// The number of steps whose answers were kept from earlier runs.
@@ -320,6 +320,13 @@ impl ReportModel {
             (Verdict::Passed, ReportAction::DryRun) => format!("Passed: would change {files}"),
             (Verdict::Passed, _) => format!("Passed: changed {files}"),
         }
+    }
+}
+
+impl StepReport {
+    /// Whether it printed or reported something.
+    pub(super) fn has_messages(&self) -> bool {
+        !self.stderr.is_empty() || !self.results.is_empty()
     }
 }
 

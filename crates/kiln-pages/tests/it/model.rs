@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use kiln_krm::{GroupVersionKind, ResourceId};
 use kiln_pages::report::{
-    MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel, StepInput,
-    TouchedResource, Verdict, build,
+    MODEL_VERSION, ReportAction, ReportChange, ReportFormat, ReportInput, ReportModel,
+    ReportProblem, StepInput, TouchedResource, Verdict, build,
 };
 
 use crate::sample::{DEPLOYMENT, changed, failed_run, input, set_image, validate};
@@ -207,6 +207,32 @@ fn packages_of_one_name_are_shown_with_their_directories() {
     assert!(html.contains("<dt>packages</dt><dd>3</dd>"));
     let markdown = ReportFormat::Markdown.write(&model);
     assert_eq!(markdown.matches("| d/db (a/db) |").count(), 2, "{markdown}");
+}
+
+#[test]
+fn errors_of_kiln_and_of_silent_functions_are_counted() {
+    let mut silent = validate();
+    silent.result.results.clear();
+    let own = ReportProblem {
+        severity: "error".to_owned(),
+        message: "the package has no Kptfile".to_owned(),
+        file: None,
+        line: None,
+        column: None,
+        hint: None,
+        step: None,
+    };
+    for (steps, problems) in [(vec![silent], Vec::new()), (Vec::new(), vec![own])] {
+        let model = build(ReportInput {
+            verdict: Verdict::Failed,
+            steps,
+            problems,
+            ..input()
+        });
+        assert_eq!(model.count("error"), 1);
+        let markdown = ReportFormat::Markdown.write(&model);
+        assert!(markdown.contains(" 1 errors, 0 warnings,"), "{markdown}");
+    }
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, build};
+use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, Verdict, build};
 use scraper::{Html, Selector};
 
-use crate::sample::{failed_run, input};
+use crate::sample::{changed, failed_run, input};
 
 #[test]
 fn page_of_a_failed_run_is_well_formed() {
@@ -38,6 +38,30 @@ fn the_page_contains_its_data() {
 fn pages_are_small() {
     let page = ReportFormat::Html.write(&build(ReportInput { ..input() }));
     assert!(page.len() < 10_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_page_that_is_cut_has_the_numbers_of_the_whole_report() {
+    let value = "x".repeat(1_000);
+    let files = (0..21_000).map(|number| {
+        let text = format!("kind: A\nmetadata:\n  name: {value}\n");
+        changed(&format!("{number}.yaml"), "", &text)
+    });
+    let model = build(ReportInput {
+        verdict: Verdict::Differs,
+        files: files.collect(),
+        ..input()
+    });
+    let html = ReportFormat::Html.write(&model);
+    assert!(html.contains("This page is not complete"));
+    for text in [
+        "<h1>Differs: rendering would change 21000 files</h1>",
+        "<dt>files changed</dt><dd>21000</dd>",
+        "<dt>lines</dt><dd>+63000 −0</dd>",
+        "Changes (+63000 −0)",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
 }
 
 pub(crate) fn parse(model: &ReportModel) -> Html {

@@ -5,17 +5,16 @@ use maud::{Markup, html};
 
 use super::file_anchor;
 use crate::parts;
-use crate::report::model::{FileReport, ReportChange, ReportModel};
+use crate::report::model::{FileReport, LineCounts, ReportChange, ReportModel};
 
 /// Diffs with so many lines are open at first; the rest is a click away.
 const OPEN_LINES: usize = 200;
 
-/// Nothing if no file changed.
-pub(super) fn section(model: &ReportModel) -> Markup {
+/// Nothing if no file changed. `lines` are those of all files of the report.
+pub(super) fn section(model: &ReportModel, lines: LineCounts) -> Markup {
     if model.files.is_empty() {
         return html! {};
     }
-    let lines = model.lines();
     let title = format!("Changes (+{} −{})", lines.added, lines.removed);
     let content = html! {
         @for (file, is_open) in with_open(&in_order(model)) {

@@ -8,23 +8,26 @@ mod smaller;
 use maud::{DOCTYPE, Markup, html};
 
 use super::model::{ReportModel, Verdict};
+use super::totals::Totals;
 use crate::parts::{duration_text, tile};
 use crate::raw;
 
 /// The page, whole unless it would be too large to open.
 pub(super) fn page(model: &ReportModel) -> String {
-    let mut page = whole_page(model);
+    let totals = Totals::of(model);
+    let mut page = page_of(model, &totals);
     for model in smaller::smaller(model) {
         if page.len() <= smaller::MOST_PAGE_BYTES {
             break;
         }
-        page = whole_page(&model);
+        page = page_of(&model, &totals);
     }
     page
 }
 
-fn whole_page(model: &ReportModel) -> String {
-    let title = format!("{}: {}", model.package, model.headline());
+/// The rows of a model, which may be a part of the report, and the numbers of the whole report.
+fn page_of(model: &ReportModel, totals: &Totals) -> String {
+    let title = format!("{}: {}", model.package, totals.headline);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,12 +41,12 @@ fn whole_page(model: &ReportModel) -> String {
                 (raw::style())
             }
             body {
-                (header(model))
-                (nav(model))
+                (header(model, totals))
+                (nav(totals))
                 main {
                     (sections::problems(model))
                     (sections::review(model))
-                    (changes::section(model))
+                    (changes::section(model, totals.lines))
                     (pipeline::section(model))
                     (pipeline::time_section(model))
                     (sections::resources(model))
@@ -57,12 +60,11 @@ fn whole_page(model: &ReportModel) -> String {
     page.into_string()
 }
 
-fn header(model: &ReportModel) -> Markup {
-    let lines = model.lines();
-    let resources: usize = model.resources.len();
+fn header(model: &ReportModel, totals: &Totals) -> Markup {
+    let lines = totals.lines;
     html! {
         header class=(verdict_class(model.verdict)) {
-            h1 { (model.headline()) }
+            h1 { (totals.headline) }
             p {
                 "Package " strong { (model.package) }
                 @if model.directory != model.package { " in " code { (model.directory) } }
@@ -70,14 +72,14 @@ fn header(model: &ReportModel) -> Markup {
                 time datetime=(model.started) { (model.started) }
             }
             dl.tiles {
-                (tile("functions", &model.steps.len().to_string()))
-                (tile("cached", &model.cached().to_string()))
-                (tile("packages", &model.packages().len().to_string()))
-                (tile("resources changed", &resources.to_string()))
-                (tile("files changed", &model.files.len().to_string()))
+                (tile("functions", &totals.functions.to_string()))
+                (tile("cached", &totals.cached.to_string()))
+                (tile("packages", &totals.packages.to_string()))
+                (tile("resources changed", &totals.resources.to_string()))
+                (tile("files changed", &totals.files.to_string()))
                 (tile("lines", &format!("+{} −{}", lines.added, lines.removed)))
-                (tile("errors", &model.count("error").to_string()))
-                (tile("warnings", &model.count("warning").to_string()))
+                (tile("errors", &totals.errors.to_string()))
+                (tile("warnings", &totals.warnings.to_string()))
                 (tile("time", &duration_text(model.duration_us)))
             }
             @for note in &model.notes {
@@ -87,15 +89,15 @@ fn header(model: &ReportModel) -> Markup {
     }
 }
 
-fn nav(model: &ReportModel) -> Markup {
+fn nav(totals: &Totals) -> Markup {
     let sections = [
-        ("problems", "Problems", model.problems.len()),
-        ("review", "Review", model.review.len()),
-        ("changes", "Changes", model.files.len()),
-        ("pipeline", "Pipeline", model.steps.len()),
-        ("time", "Time", model.steps.len() + model.phases.len()),
-        ("resources", "Resources", model.resources.len()),
-        ("messages", "Messages", sections::message_count(model)),
+        ("problems", "Problems", totals.problems),
+        ("review", "Review", totals.review),
+        ("changes", "Changes", totals.files),
+        ("pipeline", "Pipeline", totals.functions),
+        ("time", "Time", totals.functions + totals.phases),
+        ("resources", "Resources", totals.resources),
+        ("messages", "Messages", totals.messages),
     ];
     html! {
         nav aria-label="Sections" {

@@ -10,7 +10,7 @@ use super::pipeline::step_anchor;
 use crate::parts::{badge, section};
 use crate::report::command_words::command_line;
 use crate::report::model::{
-    LockFileState, ReportAction, ReportModel, ReportProblem, ResultReport, ReviewNote,
+    LockFileState, ReportAction, ReportModel, ReportProblem, ResultReport, ReviewNote, StepReport,
 };
 
 /// Nothing if there are none.
@@ -142,25 +142,15 @@ pub(super) fn resources(model: &ReportModel) -> Markup {
     section("resources", "Resources", false, content)
 }
 
-/// How many steps printed or reported something.
-pub(super) fn message_count(model: &ReportModel) -> usize {
-    let is_silent =
-        |stderr: &str, results: &[ResultReport]| stderr.is_empty() && results.is_empty();
-    let steps = model.steps.iter();
-    steps
-        .filter(|step| !is_silent(&step.stderr, &step.results))
-        .count()
-}
-
 /// Nothing if all functions were silent.
 pub(super) fn messages(model: &ReportModel) -> Markup {
-    if message_count(model) == 0 {
+    if !model.steps.iter().any(StepReport::has_messages) {
         return html! {};
     }
     let files = changed_files(model);
     let content = html! {
         @for (index, step) in model.steps.iter().enumerate() {
-            @if !step.stderr.is_empty() || !step.results.is_empty() {
+            @if step.has_messages() {
                 h3 {
                     a href={ "#" (step_anchor(index)) } { "Step " (index + 1) }
                     " " code { (step.function) }
