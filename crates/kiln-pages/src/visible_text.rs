@@ -5,7 +5,6 @@ use std::fmt;
 
 use maud::Render;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A text with escapes in place of characters that are not shown or change the direction of text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
@@ -48,20 +47,11 @@ impl Render for VisibleText {
     }
 }
 
-/// Makes all texts of a JSON value visible. Models have a few levels, so recursion is bounded.
-pub(crate) fn escape_texts(value: &mut Value) {
-    match value {
-        Value::String(text) if text.contains(is_hidden) => *text = escaped(text),
-        Value::Array(items) => items.iter_mut().for_each(escape_texts),
-        Value::Object(fields) => fields.values_mut().for_each(escape_texts),
-        _ => {}
+/// Makes a text visible.
+pub(crate) fn make_visible(text: &mut String) {
+    if text.contains(is_hidden) {
+        *text = escaped(text);
     }
-}
-
-/// Whether a text of this JSON may have to be escaped.
-pub(crate) fn has_hidden_text(json: &str) -> bool {
-    let escapes = ["\\u00", "\\b", "\\f", "\\r"];
-    escapes.iter().any(|escape| json.contains(escape)) || json.contains(is_hidden)
 }
 
 fn escaped(text: &str) -> String {

@@ -8,7 +8,7 @@ use kiln_yaml::Document;
 use sha2::{Digest as _, Sha256};
 
 use super::changed_files::{ChangedFile, add_files};
-use super::command_words::mask_arguments;
+use super::command_words::{command_line, mask_arguments};
 use super::declaration::{ConfigValues, config_text, selector_text, step_command};
 use super::file_texts::FileTexts;
 use super::github::in_directory;
@@ -16,18 +16,8 @@ use super::model::{
     LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportModel, ReportProblem,
     ResultReport, StepKind, StepPosition, StepReport, StepStatus, Verdict, resource_title,
 };
+use super::outside_texts::clean;
 use super::resource_table::ResourceTable;
-use super::text::cut;
-use super::visible::visible;
-
-/// What one function may contribute of its standard error.
-const MOST_STDERR_BYTES: usize = 256 << 10;
-
-/// What the configuration of one function may take.
-const MOST_CONFIG_BYTES: usize = 64 << 10;
-
-/// A value in a list of problems or of changes to review; diffs and results have all of it.
-pub(super) const MOST_VALUE_BYTES: usize = 1 << 10;
 
 /// What a command knows at its end.
 pub struct ReportInput<'a> {
@@ -103,17 +93,14 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
         version: MODEL_VERSION,
         tool: input.tool,
         platform: input.platform,
-        command: mask_arguments(&input.command)
-            .iter()
-            .map(|word| secrets.mask(word))
-            .collect(),
+        command: mask_arguments(&input.command),
         action: input.action,
         package: input.package,
         directory: input.directory,
         started: input.started,
         duration_us: input.duration_us,
         verdict: input.verdict,
-        problems: Vec::new(),
+        problems: input.problems,
         steps: Vec::new(),
         phases: input.phases,
         files: Vec::new(),
@@ -122,31 +109,17 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
         notes: Vec::new(),
         lock: input.lock.map(lock_report),
     };
-    model.problems = input.problems;
-    for problem in &mut model.problems {
-        secrets.mask_in_place(&mut problem.message);
-        problem
-            .hint
-            .iter_mut()
-            .for_each(|hint| secrets.mask_in_place(hint));
-    }
     let changes = add_files(&mut model, &input.files, &secrets);
     let mut texts = FileTexts::new(&input.files, input.read);
+    let mut resources = ResourceTable::new(&changes);
     let declarations = Declarations {
         directory: &model.directory.clone(),
         action: model.action,
         config_values: input.config_values,
+        secrets: &secrets,
     };
-    let mut resources = ResourceTable::new(&changes);
     for (index, step) in input.steps.into_iter().enumerate() {
-        let step = step_report(
-            step,
-            index,
-            &mut texts,
-            &secrets,
-            &mut resources,
-            &declarations,
-        );
+        let step = step_report(step, index, &mut texts, &mut resources, &declarations);
         let mut reported = problems_of(&step, index);
         let mut own = model.problems.iter_mut().filter(|one| one.step.is_none());
         // The error of the command is about the step that failed: it has the place, the step has the words.
@@ -165,14 +138,9 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     }
     let severity_rank = |problem: &ReportProblem| usize::from(problem.severity != "error");
     model.problems.sort_by_key(severity_rank);
-    for problem in &mut model.problems {
-        problem
-            .hint
-            .iter_mut()
-            .for_each(|hint| cut(hint, MOST_VALUE_BYTES));
-    }
     model.resources = resources.into_rows();
-    visible(model)
+    clean(&mut model, &secrets);
+    model
 }
 
 fn lock_report(lock: LockInput) -> LockReport {
@@ -190,6 +158,7 @@ struct Declarations<'a> {
     directory: &'a str,
     action: ReportAction,
     config_values: ConfigValues,
+    secrets: &'a SecretMask,
 }
 
 impl Declarations<'_> {
@@ -201,7 +170,10 @@ impl Declarations<'_> {
                     "" => self.directory.to_owned(),
                     directory => in_directory(self.directory, directory),
                 };
-                step_command(&directory, &step.function, declared)
+                let words = step_command(&directory, &step.function, declared);
+                // A value is not found any more when it is quoted.
+                let words = words.iter().map(|word| self.secrets.mask(word));
+                command_line(&words.collect::<Vec<String>>())
             }
             _ => String::new(),
         }
@@ -212,26 +184,21 @@ fn step_report(
     step: StepInput,
     index: usize,
     texts: &mut FileTexts<'_>,
-    secrets: &SecretMask,
     resources: &mut ResourceTable<'_>,
     declarations: &Declarations<'_>,
 ) -> StepReport {
-    let command = secrets.mask(&declarations.command(&step));
+    let command = declarations.command(&step);
     let config = step.config.as_ref().map_or_else(String::new, |config| {
-        let mut text = secrets.mask(&config_text(config, declarations.config_values));
-        cut(&mut text, MOST_CONFIG_BYTES);
-        text
+        config_text(config, declarations.config_values, declarations.secrets)
     });
     let declared = step.declared.unwrap_or_default();
     let texts_of = |selectors: &[Selector]| selectors.iter().map(selector_text).collect();
     let touched = step.touched.into_iter();
     let results = step.result.results.iter();
-    let mut stderr = secrets.mask(&step.result.stderr);
-    cut(&mut stderr, MOST_STDERR_BYTES);
     StepReport {
         package: step.package,
         directory: step.directory,
-        function: secrets.mask(&step.function),
+        function: step.function,
         name: declared.name,
         kind: step.kind,
         position: step.position,
@@ -240,7 +207,7 @@ fn step_report(
         selectors: texts_of(&declared.selectors),
         exclude: texts_of(&declared.exclusions),
         command,
-        identity: step.identity.map(|identity| secrets.mask(&identity)),
+        identity: step.identity,
         status: step.status,
         is_cached: step.is_cached,
         start_us: step.start_us,
@@ -249,18 +216,12 @@ fn step_report(
         resources_out: step.resources_out,
         touched: touched.map(|one| resources.touch(one, index)).collect(),
         exit_code: step.result.exit_code,
-        stderr,
-        results: results
-            .map(|item| result_report(item, texts, secrets))
-            .collect(),
+        results: results.map(|item| result_report(item, texts)).collect(),
+        stderr: step.result.stderr,
     }
 }
 
-fn result_report(
-    item: &ResultItem,
-    texts: &mut FileTexts<'_>,
-    secrets: &SecretMask,
-) -> ResultReport {
+fn result_report(item: &ResultItem, texts: &mut FileTexts<'_>) -> ResultReport {
     let severity = match item.known_severity() {
         Some(Severity::Error) => "error",
         Some(Severity::Warning) => "warning",
@@ -270,7 +231,7 @@ fn result_report(
     let resource = item.resource_ref.as_ref();
     ResultReport {
         severity: severity.to_owned(),
-        message: secrets.mask(&item.message),
+        message: item.message.clone(),
         resource: resource.map_or(String::new(), |of| {
             resource_title(&of.kind, &of.namespace, &of.name)
         }),
@@ -280,8 +241,8 @@ fn result_report(
             .as_ref()
             .map_or(String::new(), |file| file.path.clone()),
         field: field.path,
-        current_value: secrets.mask(&field.current_value),
-        proposed_value: secrets.mask(&field.proposed_value),
+        current_value: field.current_value,
+        proposed_value: field.proposed_value,
     }
 }
 

@@ -8,12 +8,11 @@ use kiln_krm::secrets::SecretMask;
 use kiln_yaml::{Document, parse_until_error};
 use similar::{ChangeTag, TextDiff};
 
-use super::build::MOST_VALUE_BYTES;
 use super::model::{FileReport, LineCounts, ReportChange, ReportModel, ReviewNote};
 use super::resource_changes::{ResourceChange, ResourceChanges, resource_changes};
 use super::review::review_notes;
 use super::secrets::mask_versions;
-use super::text::cut;
+use crate::parts::counted;
 
 /// All diffs together; the page has to open in a browser.
 const MOST_DIFF_BYTES: usize = 12 << 20;
@@ -42,9 +41,24 @@ impl FileVersion {
     fn of(bytes: Option<&[u8]>) -> FileVersion {
         let bytes = bytes.unwrap_or_default();
         FileVersion {
-            text: String::from_utf8_lossy(bytes).into_owned(),
+            text: decoded(bytes),
             documents: parse_until_error(bytes).0,
         }
+    }
+}
+
+/// The text as the parser reads it: the spans of its nodes are those of this text.
+fn decoded(bytes: &[u8]) -> String {
+    let words = |bytes: &[u8], word: fn([u8; 2]) -> u16| -> String {
+        let (pairs, _) = bytes.as_chunks::<2>();
+        let words: Vec<u16> = pairs.iter().map(|pair| word(*pair)).collect();
+        String::from_utf16_lossy(&words)
+    };
+    match bytes {
+        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
+        [0xff, 0xfe, text @ ..] => words(text, u16::from_le_bytes),
+        [0xfe, 0xff, text @ ..] => words(text, u16::from_be_bytes),
+        text => String::from_utf8_lossy(text).into_owned(),
     }
 }
 
@@ -61,14 +75,14 @@ fn find(file: &ChangedFile, secrets: &SecretMask) -> FileFindings {
     let after = FileVersion::of(file.after.as_deref());
     let notes = review_notes(&file.path, &before, &after);
     let changes = resource_changes(&before, &after);
-    let (before, after, has_secrets) = mask_versions(&before, &after);
+    let (before, after, has_secrets) = mask_versions(&before, &after, secrets);
     let (diff, lines) = unified(&before, &after);
     FileFindings {
         report: FileReport {
             path: file.path.clone(),
             change: change_of(file),
             lines,
-            diff: secrets.mask(&diff),
+            diff,
         },
         notes,
         changes,
@@ -124,25 +138,22 @@ pub(super) fn add_files(
     }
     let unlisted = model.review.len().saturating_sub(MOST_NOTES);
     model.review.truncate(MOST_NOTES);
-    for note in &mut model.review {
-        for value in [&mut note.before, &mut note.after] {
-            secrets.mask_in_place(value);
-            cut(value, MOST_VALUE_BYTES);
-        }
-    }
     if masked > 0 {
-        let note = format!("{masked} file(s) contain Secrets; their values are not shown.");
+        let files = counted(masked, "file");
+        let note = format!("The values of Secrets in {files} are not shown.");
         model.notes.push(note);
     }
     if left_out > 0 {
+        let files = counted(left_out, "file");
         model.notes.push(format!(
-            "The diffs of {left_out} file(s) are left out, because the report would be too large. \
+            "The diffs of {files} are left out, because the report would be too large. \
              `kiln fn render --dry-run` prints all of them."
         ));
     }
     if unlisted > 0 {
+        let changes = counted(unlisted, "change");
         model.notes.push(format!(
-            "{unlisted} more change(s) to review are not listed; the diffs have them."
+            "The list of changes to review leaves out {changes}; the diffs have them."
         ));
     }
     changes

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use kiln_krm::Resource;
 use kiln_krm::kptfile::{Function, Selector};
-use kiln_krm::secrets::MASKED;
+use kiln_krm::secrets::{MASKED, SecretMask};
 use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
-use super::command_words::command_line;
 use super::secrets::mask_document;
 
 /// Whether the values of a configuration are shown.
@@ -27,7 +26,7 @@ const INTERNAL_ANNOTATIONS: [&str; 4] = [
 ];
 
 /// A configuration as text: the data of a ConfigMap, or the resource.
-pub(super) fn config_text(config: &Document, values: ConfigValues) -> String {
+pub(super) fn config_text(config: &Document, values: ConfigValues, secrets: &SecretMask) -> String {
     let root = config.root();
     let is_config_map = root
         .get("kind")
@@ -57,7 +56,7 @@ pub(super) fn config_text(config: &Document, values: ConfigValues) -> String {
     // A resource that cannot have annotations has none to drop.
     let _ = resource.clear_annotations(&keys);
     let text = kiln_yaml::to_string(resource.document(), SequenceStyle::Compact);
-    mask_document(&text)
+    mask_document(&text, secrets)
 }
 
 /// `kind=Deployment, label app=web`
@@ -67,12 +66,12 @@ pub(super) fn selector_text(selector: &Selector) -> String {
     parts.chain(maps).collect::<Vec<String>>().join(", ")
 }
 
-/// The command that runs a function of a pipeline on the package in `directory`; empty if no command can.
-pub(super) fn step_command(directory: &str, function: &str, declared: &Function) -> String {
+/// The words of the command that runs a function of a pipeline on the package in `directory`; none if no command can.
+pub(super) fn step_command(directory: &str, function: &str, declared: &Function) -> Vec<String> {
     let (selectors, exclusions) = (&declared.selectors, &declared.exclusions);
     // `eval` takes one of each.
     if selectors.len() > 1 || exclusions.len() > 1 {
-        return String::new();
+        return Vec::new();
     }
     let mut words: Vec<String> = ["kiln", "fn", "eval"].map(str::to_owned).to_vec();
     words.push(match directory {
@@ -111,7 +110,7 @@ pub(super) fn step_command(directory: &str, function: &str, declared: &Function)
         let pairs = declared.config_map.iter();
         words.extend(pairs.map(|(key, value)| format!("{key}={value}")));
     }
-    command_line(&words)
+    words
 }
 
 /// The flag, the name and the value of each field that is set.

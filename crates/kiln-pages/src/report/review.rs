@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiln_krm::secrets::is_secret;
 use kiln_yaml::Document;
 
 use super::changed_files::FileVersion;
 use super::model::ReviewNote;
 use super::pairs::{Identified, VersionPairs};
+use super::secrets::secret_resources;
 
 /// Kinds whose every change is about permissions or the network.
 const TOPICS_OF_KINDS: &[(&str, &str)] = &[
@@ -121,7 +121,7 @@ fn is_resource(of: Identified<'_>) -> bool {
 /// The scalar values by their paths, metadata and values of Secrets excepted.
 fn values_of(document: &Document) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
-    if is_secret(document.root()) {
+    if !secret_resources(document).is_empty() {
         return values;
     }
     document.root().visit(|visit| {

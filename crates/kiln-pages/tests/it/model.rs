@@ -310,5 +310,5 @@ fn huge_diffs_are_left_out_and_counted() {
     });
     assert_eq!(model.files[0].diff, "");
     assert_ne!(model.files[1].diff, "");
-    assert!(model.notes[0].starts_with("The diffs of 1 file(s) are left out"));
+    assert!(model.notes[0].starts_with("The diffs of 1 file are left out"));
 }

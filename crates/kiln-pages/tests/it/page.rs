@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, Verdict, build};
+use kiln_pages::report::{ReportFormat, ReportInput, ReportModel, SecretValues, Verdict, build};
 use scraper::{Html, Selector};
 
 use crate::sample::{changed, failed_run, input};
@@ -62,6 +62,18 @@ fn a_page_that_is_cut_has_the_numbers_of_the_whole_report() {
     ] {
         assert!(html.contains(text), "{text}");
     }
+}
+
+#[test]
+fn files_that_differ_only_in_a_secret_have_one_anchor() {
+    let mut secrets = SecretValues::default();
+    secrets.add_file(b"kind: Secret\nstringData: {a: value-one, b: value-two}\n");
+    let paths = ["value-one.yaml", "value-two.yaml"];
+    check_structure(&build(ReportInput {
+        files: paths.map(|path| changed(path, "a: 1\n", "a: 2\n")).into(),
+        secrets,
+        ..input()
+    }));
 }
 
 pub(crate) fn parse(model: &ReportModel) -> Html {

@@ -1,5 +1,7 @@
 //! The section of changed files, each with its diff.
 
+use std::collections::HashSet;
+
 use kiln_krm::kptfile::FILE_NAME;
 use maud::{Markup, html};
 
@@ -16,9 +18,12 @@ pub(super) fn section(model: &ReportModel, lines: LineCounts) -> Markup {
         return html! {};
     }
     let title = format!("Changes (+{} −{})", lines.added, lines.removed);
+    let mut anchors = HashSet::new();
     let content = html! {
         @for (file, is_open) in with_open(&in_order(model)) {
-            (file_details(file, is_open))
+            // Two paths may be the same without what is secret.
+            @let anchor = Some(file_anchor(&file.path)).filter(|one| anchors.insert(one.clone()));
+            (file_details(file, anchor, is_open))
         }
     };
     parts::section("changes", &title, true, content)
@@ -43,9 +48,9 @@ fn with_open<'a>(files: &[&'a FileReport]) -> Vec<(&'a FileReport, bool)> {
     open.collect()
 }
 
-fn file_details(file: &FileReport, is_open: bool) -> Markup {
+fn file_details(file: &FileReport, anchor: Option<String>, is_open: bool) -> Markup {
     html! {
-        details.file id=(file_anchor(&file.path)) open[is_open] {
+        details.file id=[anchor] open[is_open] {
             summary {
                 h3 { code { (file.path) } }
                 span.change { (change_word(file.change)) }
