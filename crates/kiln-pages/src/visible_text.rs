@@ -56,22 +56,38 @@ pub(crate) fn make_visible(text: &mut String) {
 
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match is_hidden(character) {
+    let mut characters = text.chars().peekable();
+    let mut previous = None;
+    while let Some(character) = characters.next() {
+        let around = [previous, characters.peek().copied()];
+        let joins = character == JOINER && around.iter().all(|one| one.is_some_and(is_pictograph));
+        match is_hidden(character) && !joins {
             true => out.extend(character.escape_unicode()),
             false => out.push(character),
         }
+        previous = Some(character);
     }
     out
 }
 
-/// Control characters except line breaks and tabs, marks of direction, and characters without a width.
+/// Joins pictographs to one, as of a family; elsewhere it is not seen.
+const JOINER: char = '\u{200d}';
+
+fn is_pictograph(character: char) -> bool {
+    matches!(character, '\u{2600}'..='\u{27bf}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Control characters except line breaks and tabs, marks of direction, tags, and characters without a width or without ink.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' => true,
+        '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' => true,
+        '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' => true,
         '\u{fffe}' | '\u{ffff}' => true,
+        '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
         character => character.is_control(),
     }
 }

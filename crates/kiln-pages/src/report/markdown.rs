@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::model::{ReportModel, ReportProblem, StepReport, StepStatus, Verdict};
 use super::text::shortened;
-use crate::parts::duration_text;
+use crate::parts::{counted, duration_text};
 
 /// A summary is read by people.
 const MOST_ROWS: usize = 100;
@@ -32,14 +32,14 @@ pub(super) fn write(model: &ReportModel) -> String {
     let lines = model.lines();
     let _ = writeln!(
         out,
-        "{} functions ({} cached), {} files changed (+{} −{}), {} errors, {} warnings, {}.\n",
-        model.steps.len(),
+        "{} ({} cached), {} changed (+{} −{}), {}, {}, {}.\n",
+        counted(model.steps.len(), "function"),
         model.cached(),
-        model.files.len(),
+        counted(model.files.len(), "file"),
         lines.added,
         lines.removed,
-        model.count("error"),
-        model.count("warning"),
+        counted(model.count("error"), "error"),
+        counted(model.count("warning"), "warning"),
         duration_text(model.duration_us)
     );
     problems(&mut out, model);
@@ -149,21 +149,36 @@ fn whole_lines(mut text: String) -> String {
     text
 }
 
-/// Text without a meaning for Markdown or HTML, on one line.
+/// Text without a meaning for Markdown or HTML, on one line. An empty comment keeps addresses and names of users from becoming
+/// links, which a backslash does not do.
 fn escape(text: &str) -> String {
+    const NO_LINK: &str = "<!-- -->";
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for (index, character) in text.char_indices() {
         match character {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '@' | '$' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '$' => {
                 out.push('\\');
                 out.push(character);
+            }
+            '@' | ':' | 'w' | 'W'
+                if ["@", "://", "www."]
+                    .iter()
+                    .any(|link| is_at(text, index, link)) =>
+            {
+                out.push(character);
+                out.push_str(NO_LINK);
             }
             '\n' => out.push(' '),
             character => out.push(character),
         }
     }
     out
+}
+
+fn is_at(text: &str, index: usize, part: &str) -> bool {
+    let found = text.as_bytes().get(index..index + part.len());
+    found.is_some_and(|found| found.eq_ignore_ascii_case(part.as_bytes()))
 }

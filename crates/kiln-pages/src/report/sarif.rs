@@ -42,7 +42,7 @@ pub(super) fn write(model: &ReportModel) -> String {
                 "version": version,
                 "rules": rules.iter().map(|rule| json!({
                     "id": rule,
-                    "shortDescription": {"text": shortened(&format!("Reported by {rule}"), MOST_RULE_TEXT)},
+                    "shortDescription": {"text": plain_message(&shortened(&format!("Reported by {rule}"), MOST_RULE_TEXT))},
                 })).collect::<Vec<_>>(),
             }},
             "invocations": [{
@@ -71,7 +71,7 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
         "ruleId": rule,
         "ruleIndex": rules.iter().position(|one| *one == rule),
         "level": if problem.severity == "error" { "error" } else { "warning" },
-        "message": {"text": message},
+        "message": {"text": plain_message(&message)},
     });
     // Code scanning refuses a result without a place; a problem of no file is one of the package.
     let file = problem.file.as_deref().unwrap_or(FILE_NAME);
@@ -84,6 +84,13 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
         "region": region,
     }}]);
     result
+}
+
+/// A text without a meaning for SARIF: braces are placeholders of arguments unless they are doubled, and brackets before a
+/// parenthesis are a link.
+fn plain_message(text: &str) -> String {
+    let text = text.replace('{', "{{").replace('}', "}}");
+    text.replace("](", "] (")
 }
 
 /// The path of a file of the package as a URI, relative unless the user named the package by an absolute path.

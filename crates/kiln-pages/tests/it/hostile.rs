@@ -90,6 +90,31 @@ fn markdown_has_no_links_and_no_html() {
 }
 
 #[test]
+fn markdown_has_no_address_that_readers_turn_into_a_link() {
+    let name = "https://a.example/ HTTP://b WWW.c.example d@e.example @user";
+    let text = ReportFormat::Markdown
+        .write(&hostile_run(name))
+        .to_lowercase();
+    for link in ["://", "www.", "d@e", "@user"] {
+        assert!(!text.contains(link), "{link}: {text}");
+    }
+    assert!(text.contains("https:<!-- -->//a.example/"), "{text}");
+}
+
+#[test]
+fn sarif_has_no_placeholder_and_no_link() {
+    let name = r"see [x](1), [y\](2), {0} and a[0]";
+    let sarif = ReportFormat::Sarif.write(&hostile_run(name));
+    let sarif: serde_json::Value = serde_json::from_str(&sarif).unwrap();
+    let message = &sarif["runs"][0]["results"][0]["message"]["text"];
+    let message = message.as_str().unwrap();
+    assert!(
+        message.starts_with(r"see [x] (1), [y\] (2), {{0}} and a[0]"),
+        "{message}"
+    );
+}
+
+#[test]
 fn long_names_and_many_rows_are_bounded() {
     let mut step = set_image();
     step.function = "x".repeat(10_000);

@@ -231,7 +231,7 @@ fn errors_of_kiln_and_of_silent_functions_are_counted() {
         });
         assert_eq!(model.count("error"), 1);
         let markdown = ReportFormat::Markdown.write(&model);
-        assert!(markdown.contains(" 1 errors, 0 warnings,"), "{markdown}");
+        assert!(markdown.contains(" 1 error, 0 warnings,"), "{markdown}");
     }
 }
 
