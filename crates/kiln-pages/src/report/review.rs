@@ -42,7 +42,7 @@ const TOPICS_OF_FIELDS: &[(&str, &str)] = &[
     ("readOnlyRootFilesystem", "security"),
     ("runAsNonRoot", "security"),
     ("runAsUser", "security"),
-    ("privileged", "rbac"),
+    ("privileged", "security"),
     ("serviceAccountName", "rbac"),
 ];
 

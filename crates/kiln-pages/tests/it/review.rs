@@ -59,6 +59,19 @@ fn another_name_is_one_change_if_it_is_clear() {
 }
 
 #[test]
+fn privileges_of_containers_are_about_security() {
+    let pod = |value: &str| {
+        let security = format!("securityContext: {{privileged: {value}}}");
+        format!("kind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - {security}\n")
+    };
+    check(
+        &pod("false"),
+        &pod("true"),
+        &[["security", "Pod a", "false", "true"]],
+    );
+}
+
+#[test]
 fn changes_beyond_the_list_are_counted() {
     let files = (0..300).map(|number| {
         let path = format!("{number}.yaml");
