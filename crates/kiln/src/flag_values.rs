@@ -5,13 +5,11 @@ use std::time::Duration;
 use kiln_go::GoDuration;
 pub(crate) use kiln_go::parse_bool as go_bool;
 
-/// A duration in Go's syntax. Zero has to be written as `0`.
+/// A duration in Go's syntax.
 pub(crate) fn go_time(text: &str) -> Result<Duration, String> {
     let duration = text.parse::<GoDuration>().ok();
     let duration = duration.and_then(GoDuration::to_std);
-    duration
-        .filter(|duration| !duration.is_zero() || text == "0")
-        .ok_or_else(|| format!("{text:?} is not a duration such as 90s, 5m or 1h30m"))
+    duration.ok_or_else(|| format!("{text:?} is not a duration such as 90s, 5m or 1h30m"))
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
@@ -26,4 +24,21 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         .and_then(|number| number.parse().ok())
         .ok_or_else(invalid)?;
     number.checked_mul(unit).ok_or_else(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_those_of_go() {
+        let nanoseconds = |text| go_time(text).ok().map(|time| time.as_nanos());
+        for zero in ["0", "0s", "0h", "0h0m"] {
+            assert_eq!(nanoseconds(zero), Some(0), "{zero}");
+        }
+        assert_eq!(nanoseconds("1m30s"), Some(90_000_000_000));
+        for invalid in ["", "90", "-1s", "soon"] {
+            assert_eq!(nanoseconds(invalid), None, "{invalid}");
+        }
+    }
 }
