@@ -1,15 +1,16 @@
 //! A package as the objects that a cluster gets: rendered, without what only configures tools.
 //!
-//! For Argo CD and Helm, which read standard output and apply everything that is there. Programs of this machine and the
-//! network are never used: what is rendered here was not written by the user of this machine.
+//! For Argo CD and Helm, which read standard output and apply everything that is there, and for `-o objects`. The former render
+//! here, without programs of this machine and the network: what they render was not written by the user of this machine.
 
 mod overlay;
 mod setters;
+mod tool_annotations;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, anyhow};
-use kiln_krm::annotations::{ID, LEGACY_ID, LOCAL_CONFIG};
+use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::kptfile::Kptfile;
 use kiln_krm::package::{FileSource, write_kept_documents};
 use kiln_krm::record::UnknownKeys;
@@ -20,6 +21,7 @@ use kiln_runtime::Network;
 
 pub(crate) use overlay::OverlayFiles;
 pub(crate) use setters::{Setter, override_setters, setters};
+use tool_annotations::without_tool_annotations;
 
 use crate::environment::is_attribution_disabled;
 use crate::error::render::RenderErrors;
@@ -76,8 +78,13 @@ pub(crate) fn render_manifests(ui: &Ui, source: &ManifestSource<'_>) -> Result<V
         return Err(errors.command_error(error));
     }
     let resources = rendered.output.resources.unwrap_or_default();
-    let objects = objects_for_cluster(resources, &config_paths(&kptfiles(source.files)))?;
-    Ok(write_kept_documents(objects, Dialect::Current)?)
+    manifests_of(resources, source.files)
+}
+
+/// The objects among the resources of a package, as YAML documents. `files` are those that the resources were read from.
+pub(crate) fn manifests_of(resources: Vec<Resource>, files: &dyn FileSource) -> Result<Vec<u8>> {
+    let objects = objects_for_cluster(resources, &config_paths(&kptfiles(files)));
+    without_tool_annotations(write_kept_documents(objects, Dialect::Current)?)
 }
 
 /// The files with configurations of functions, relative to the root package.
@@ -97,25 +104,23 @@ fn config_paths(kptfiles: &[(String, Kptfile)]) -> BTreeSet<String> {
 /// configurations of functions, and kustomizations.
 const CLIENT_GROUPS: [&str; 3] = ["kpt.dev", "fn.kpt.dev", "kustomize.config.k8s.io"];
 
-/// Leaves out what only configures tools, and the annotations by which resources are recognised on their way.
+/// Leaves out what only configures tools.
 fn objects_for_cluster(
-    resources: Vec<Resource>,
+    mut resources: Vec<Resource>,
     config_paths: &BTreeSet<String>,
-) -> Result<Vec<Resource>> {
-    let mut objects = Vec::new();
-    for mut resource in resources {
-        let is_local = resource
-            .annotation(LOCAL_CONFIG)
-            .is_some_and(|value| value != "false");
-        let (group, _) = resource.api_version().split_once('/').unwrap_or_default();
+) -> Vec<Resource> {
+    resources.retain(|resource| {
         let is_config = config_paths.contains(resource.file_place().0);
-        if is_local || is_config || CLIENT_GROUPS.contains(&group) {
-            continue;
-        }
-        resource.remove_annotations(&[ID, LEGACY_ID])?;
-        objects.push(resource);
-    }
-    Ok(objects)
+        !is_config && !is_for_tools(resource)
+    });
+    resources
+}
+
+/// Whether only tools read a resource: by its kind, or because it says so.
+pub(crate) fn is_for_tools(resource: &Resource) -> bool {
+    let local = resource.annotation(LOCAL_CONFIG);
+    let (group, _) = resource.api_version().split_once('/').unwrap_or_default();
+    local.is_some_and(|value| value != "false") || CLIENT_GROUPS.contains(&group)
 }
 
 #[cfg(test)]

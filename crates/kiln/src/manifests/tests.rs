@@ -104,8 +104,28 @@ fn a_cluster_gets_neither_configuration_nor_annotations_of_tools() {
     let resources = read_loose_file(text.as_bytes().to_vec(), Dialect::Current).expect("resources");
     let paths = config_paths(&kptfiles(&package()));
     assert_eq!(paths, BTreeSet::from(["inner/setters.yaml".to_owned()]));
-    let objects = objects_for_cluster(resources, &paths).expect("objects");
+    let objects = objects_for_cluster(resources, &paths);
     let names: Vec<&str> = objects.iter().map(Resource::name).collect();
     assert_eq!(names, ["kept", "flux"]);
-    assert_eq!(objects[0].annotation(LEGACY_ID), None);
+}
+
+#[test]
+fn a_cluster_gets_no_annotations_of_tools() {
+    let text = "# The first.\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a   # kept\n  annotations:\n    \
+        config.kubernetes.io/path: a.yaml\n    config.kubernetes.io/index: '0'\n    config.k8s.io/id: '1'\n    \
+        internal.config.kubernetes.io/path: a.yaml\n    internal.config.kubernetes.io/index: '0'\n    \
+        internal.config.kubernetes.io/seqindent: wide\n    internal.config.kubernetes.io/id: '1'\n\
+        data: {a: \"1\",\n  b: c}\n---\n\
+        apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n    \
+        note: internal.config.kubernetes.io/path\n    internal.config.kubernetes.io/path: a.yaml\n\n\
+        data:\n  a:\n  - 1\n";
+    let expected = "# The first.\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a   # kept\n\
+        data: {a: \"1\",\n  b: c}\n---\n\
+        apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n    \
+        note: internal.config.kubernetes.io/path\n\n\
+        data:\n  a:\n  - 1\n";
+    let cleaned = without_tool_annotations(text.as_bytes().to_vec()).expect("documents");
+    assert_eq!(String::from_utf8(cleaned).expect("text"), expected);
+    let cleaned = without_tool_annotations(expected.as_bytes().to_vec()).expect("documents");
+    assert_eq!(String::from_utf8(cleaned).expect("text"), expected);
 }

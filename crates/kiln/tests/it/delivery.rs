@@ -155,6 +155,42 @@ fn parameters_of_an_application_are_setters() {
 }
 
 #[test]
+fn parameters_of_an_invalid_package_are_an_error() {
+    let test_env = package();
+    test_env.write(
+        "app/inner/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\npipeline: [\n",
+    );
+    let ran = in_package(&test_env, &["argocd", "parameters"], &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("inner/Kptfile"), "{}", ran.stderr);
+}
+
+#[test]
+fn annotations_of_tools_are_left_out_of_unchanged_objects() {
+    let test_env = package();
+    test_env.write(
+        "app/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n",
+    );
+    std::fs::remove_file(test_env.work().join("app/setters.yaml")).expect("removes");
+    let marked = DEPLOYMENT.replace(
+        "    config.k8s.io/id: '7'\n",
+        "    config.k8s.io/id: '7'\n    config.kubernetes.io/path: a.yaml\n    config.kubernetes.io/index: '0'\n    \
+         internal.config.kubernetes.io/path: a.yaml\n    internal.config.kubernetes.io/seqindent: wide\n",
+    );
+    test_env.write("app/shop.yaml", &marked);
+    let ran = in_package(&test_env, &["argocd", "generate"], &[]);
+    let expected = DEPLOYMENT.replace("  annotations:\n    config.k8s.io/id: '7'\n", "");
+    assert_eq!(
+        (ran.code, ran.stdout),
+        (Some(0), expected),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn argo_cd_runs_no_programs_and_gets_errors_only_on_standard_error() {
     let test_env = package();
     let kptfile = KPTFILE.replace(

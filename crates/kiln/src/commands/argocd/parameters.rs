@@ -6,7 +6,7 @@ use kiln_package::DiskFiles;
 use serde_json::{Value, json};
 
 use crate::manifests::setters;
-use crate::package::{absolute, package_directory};
+use crate::package::{absolute, checked_kptfiles, package_directory};
 use crate::ui::Ui;
 
 /// Print the setters of a package as parameters
@@ -21,9 +21,12 @@ pub(super) struct ParametersArgs {
 }
 
 pub(super) fn cmd_parameters(ui: &Ui, args: &ParametersArgs) -> Result<()> {
-    let root = absolute(&package_directory(ui, &args.dir)?)?;
+    let named = package_directory(ui, &args.dir)?;
+    let root = absolute(&named)?;
     let files = DiskFiles::open(&root, ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", root.display()))?;
+    // An invalid Kptfile has setters that would be missing in silence.
+    checked_kptfiles(&files, &named)?;
     let parameters = setters(&files)?.into_iter().map(|setter| {
         json!({
             "name": setter.name,
