@@ -35,7 +35,7 @@ pub(crate) const KILN_ALLOW_NETWORK: &str = "KILN_ALLOW_NETWORK";
 pub(crate) const KILN_ALLOW_MOUNTS: &str = "KILN_ALLOW_MOUNTS";
 /// The parameters of an application of Argo CD, as JSON.
 pub(crate) const ARGOCD_APP_PARAMETERS: &str = "ARGOCD_APP_PARAMETERS";
-/// The time after which Argo CD kills a command of a plugin.
+/// The time after which Argo CD stops a command of a plugin; 0 for no limit. Argo CD does not set it for plugins.
 pub(crate) const ARGOCD_EXEC_TIMEOUT: &str = "ARGOCD_EXEC_TIMEOUT";
 /// The Kptfile of `helm post-render` without `--pipeline`.
 pub(crate) const KILN_POST_PIPELINE: &str = "KILN_POST_PIPELINE";

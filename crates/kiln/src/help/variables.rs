@@ -88,7 +88,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     variable(
         ARGOCD_EXEC_TIMEOUT,
-        "Time after which Argo CD kills the command",
+        "Time limit of Argo CD [default: 60s]; 0 for none",
         &["argocd"],
     ),
     variable(

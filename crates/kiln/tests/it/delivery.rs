@@ -222,7 +222,29 @@ fn a_render_ends_before_argo_cd_kills_it() {
     let variables = [("ARGOCD_EXEC_TIMEOUT", "1s")];
     let ran = in_package(&test_env, &["argocd", "generate"], &variables);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
-    assert!(ran.stderr.contains("ARGOCD_EXEC_TIMEOUT"), "{}", ran.stderr);
+    for name in [
+        "ARGOCD_EXEC_TIMEOUT",
+        "controller.repo.server.timeout.seconds",
+    ] {
+        assert!(ran.stderr.contains(name), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_limit_of_argo_cd_may_be_absent_or_invalid() {
+    let test_env = package();
+    for (limit, stderr) in [
+        ("0", ""),
+        (
+            "90",
+            "[WARN] ARGOCD_EXEC_TIMEOUT: \"90\" is not a duration such as 90s, 5m or 1h30m; the limit is 60s\n",
+        ),
+    ] {
+        let variables = [("ARGOCD_EXEC_TIMEOUT", limit)];
+        let ran = in_package(&test_env, &["argocd", "generate"], &variables);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), GENERATED));
+        assert_eq!(ran.stderr, stderr);
+    }
 }
 
 #[test]

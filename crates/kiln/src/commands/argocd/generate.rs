@@ -43,15 +43,17 @@ pub(super) struct GenerateArgs {
     evaluators: EvaluatorFlags,
 }
 
-/// The time limit of Argo CD for a command, unless it is configured.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(90);
+/// The time after which Argo CD gives up, unless it is configured: that of its application controller for an answer of the
+/// repository server, which is also the deadline of a plugin's command. A plugin gets no variable with it.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
 
-/// The part of the limit that is left for the error, which Argo CD would not get from a killed command.
+/// The part of the limit that is left for the error, which Argo CD would not get from a stopped command.
 const RESERVE: Duration = Duration::from_secs(2);
 
 pub(super) fn cmd_generate(ui: &Ui, args: &GenerateArgs) -> Result<()> {
     let began = Instant::now();
-    let limit = time_limit(std::env::var(ARGOCD_EXEC_TIMEOUT).ok().as_deref())?;
+    let setting = std::env::var(ARGOCD_EXEC_TIMEOUT).unwrap_or_default();
+    let limit = time_limit(ui, &setting);
     let named = package_directory(ui, &args.dir)?;
     let root = absolute(&named)?;
     let root_text = root
@@ -66,7 +68,9 @@ pub(super) fn cmd_generate(ui: &Ui, args: &GenerateArgs) -> Result<()> {
         replaced: overridden(&base, &parameters)?,
         base: &base,
     };
-    cancel_after(limit, setup.cancel().clone())?;
+    if let Some(limit) = limit {
+        cancel_after(limit, setup.cancel().clone())?;
+    }
     let lock = LockUse::complete(ui, args.locked, &named, &base, &setup)?;
     let source = ManifestSource {
         files: &files,
@@ -76,26 +80,40 @@ pub(super) fn cmd_generate(ui: &Ui, args: &GenerateArgs) -> Result<()> {
         pins: lock.as_ref().map(|lock| lock as &dyn Pins),
     };
     let manifests = render_manifests(ui, &source);
-    if manifests.is_err() && began.elapsed() >= limit {
-        let seconds = limit.as_secs();
-        let error = CommandError {
-            class: ErrorClass::Unavailable,
-            ..CommandError::new(format!("error: rendering did not end within {seconds}s"))
-        };
-        let hint = format!("set {ARGOCD_EXEC_TIMEOUT} of the repository server to a longer time");
-        return Err(CommandError::with_hint(error, hint).into());
+    match limit {
+        Some(limit) if manifests.is_err() && began.elapsed() >= limit => Err(took_too_long(limit)),
+        _ => ui.write_data(&manifests?),
     }
-    ui.write_data(&manifests?)
 }
 
-/// The time that a render may take, given the limit of Argo CD.
-fn time_limit(setting: Option<&str>) -> Result<Duration> {
-    let limit = match setting.filter(|text| !text.is_empty()) {
-        None => DEFAULT_LIMIT,
-        Some(text) => go_time(text).map_err(|error| anyhow!("{ARGOCD_EXEC_TIMEOUT}: {error}"))?,
+/// The time that a render may take, given the limit of Argo CD; `None` without a limit.
+fn time_limit(ui: &Ui, setting: &str) -> Option<Duration> {
+    let limit = match setting {
+        "" => DEFAULT_LIMIT,
+        text => go_time(text).unwrap_or_else(|error| {
+            let seconds = DEFAULT_LIMIT.as_secs();
+            ui.warn(&format!(
+                "{ARGOCD_EXEC_TIMEOUT}: {error}; the limit is {seconds}s"
+            ));
+            DEFAULT_LIMIT
+        }),
     };
     // A short limit is not used up by the reserve.
-    Ok(limit.saturating_sub(RESERVE).max(limit / 2))
+    let usable = limit.saturating_sub(RESERVE).max(limit / 2);
+    (!limit.is_zero()).then_some(usable)
+}
+
+fn took_too_long(limit: Duration) -> anyhow::Error {
+    let seconds = limit.as_secs_f64();
+    let error = CommandError {
+        class: ErrorClass::Unavailable,
+        ..CommandError::new(format!("error: rendering did not end within {seconds}s"))
+    };
+    let hint = format!(
+        "set controller.repo.server.timeout.seconds in the ConfigMap argocd-cmd-params-cm to a longer time, and \
+         {ARGOCD_EXEC_TIMEOUT} of the container of the plugin to the same"
+    );
+    CommandError::with_hint(error, hint).into()
 }
 
 /// Stops functions at the limit. The thread ends with the program.
@@ -158,14 +176,21 @@ fn check_is_known(name: &str, known: &[Setter]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::color::ColorWhen;
+    use crate::compat::Compat;
+    use crate::log_format::LogFormat;
 
     #[test]
     fn the_limit_leaves_time_for_the_error() {
-        let seconds = |setting| time_limit(setting).ok().map(|limit| limit.as_millis());
-        assert_eq!(seconds(None), Some(88_000));
-        assert_eq!(seconds(Some("")), Some(88_000));
-        assert_eq!(seconds(Some("3m")), Some(178_000));
-        assert_eq!(seconds(Some("3s")), Some(1_500));
-        assert_eq!(seconds(Some("soon")), None);
+        let ui = Ui::new(Compat::Kiln, LogFormat::Text, ColorWhen::Never);
+        let milliseconds = |setting| time_limit(&ui, setting).map(|limit| limit.as_millis());
+        assert_eq!(milliseconds(""), Some(58_000));
+        assert_eq!(milliseconds("3m"), Some(178_000));
+        assert_eq!(milliseconds("3s"), Some(1_500));
+        assert_eq!(milliseconds("0"), None);
+        assert_eq!(milliseconds("0s"), None);
+        for invalid in ["soon", "90", "-1s"] {
+            assert_eq!(milliseconds(invalid), Some(58_000), "{invalid}");
+        }
     }
 }
