@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, ReadSet, WriteOptions, plan_copy, write_kept_documents,
+    Bytes, EmptiedFiles, FileSource, MemoryFiles, ReadSet, WriteOptions, plan_copy,
+    write_kept_documents,
 };
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
@@ -11,6 +12,7 @@ use kiln_package::{Durability, available_threads};
 
 use super::write;
 use crate::compat::Compat;
+use crate::manifests::manifests_of;
 use crate::ui::Ui;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +23,8 @@ pub(crate) enum Destination {
     Stdout,
     /// Plain documents on standard output.
     Unwrap,
+    /// The objects that a cluster gets, as plain documents on standard output.
+    Objects,
     /// A new directory.
     Directory(String),
 }
@@ -32,6 +36,7 @@ impl Destination {
             "" => Destination::InPlace,
             "stdout" => Destination::Stdout,
             "unwrap" => Destination::Unwrap,
+            "objects" if ui.compat() == Compat::Kiln => Destination::Objects,
             directory => {
                 write::check_absent(ui, directory)?;
                 Destination::Directory(directory.to_owned())
@@ -39,13 +44,32 @@ impl Destination {
         })
     }
 
+    /// Whether the flag names standard output.
+    pub(crate) fn is_standard_output(&self) -> bool {
+        match self {
+            Destination::Stdout | Destination::Unwrap | Destination::Objects => true,
+            Destination::InPlace | Destination::Directory(_) => false,
+        }
+    }
+
     /// Writes resources. `InPlace` means standard output here: it is used for resources from standard input.
     ///
-    /// `before` is the set of resources that was read: in kiln's own mode, unchanged documents keep their bytes.
-    pub(crate) fn write(&self, ui: &Ui, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
+    /// `before` is the set of resources that was read: in kiln's own mode, unchanged documents keep their bytes. `files` are those
+    /// of the package, if there is one.
+    pub(crate) fn write(
+        &self,
+        ui: &Ui,
+        resources: Vec<Resource>,
+        before: &ReadSet,
+        files: Option<&dyn FileSource>,
+    ) -> Result<()> {
         let dialect = ui.compat().dialect();
         let is_own = ui.compat() == Compat::Kiln;
         match self {
+            Destination::Objects => {
+                let none = MemoryFiles::new();
+                ui.write_data(&manifests_of(resources, files.unwrap_or(&none))?)
+            }
             Destination::Unwrap if is_own => {
                 ui.write_data(&write_kept_documents(resources, dialect)?)
             }

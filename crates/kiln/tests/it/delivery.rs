@@ -428,6 +428,19 @@ fn the_digest_of_an_artifact_changes_only_with_its_content() {
     assert_eq!(push(&revision), push(&revision));
     assert_ne!(push(&["--path", "-"]), first);
 
+    // Flux would delete everything.
+    test_env.write("blank/a.yaml", "# nothing\n---\n");
+    let words = [
+        "push",
+        "artifact",
+        "registry.example.com/shop:v1",
+        "--path=blank",
+        "--dry-run",
+    ];
+    let blank = test_env.kiln(&words, "");
+    assert_eq!((blank.code, blank.stdout.as_str()), (Some(1), ""));
+    assert!(blank.stderr.contains("no manifests"), "{}", blank.stderr);
+
     // A command that failed in front of the pipe.
     for input in ["", "\n", "---\n# nothing\n"] {
         let words = [
@@ -451,6 +464,53 @@ fn the_digest_of_an_artifact_changes_only_with_its_content() {
         let ran = test_env.kiln(&[&words[..], &[path]].concat(), "");
         assert_eq!(ran.code, Some(1), "{path}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn an_artifact_has_only_what_a_cluster_gets() {
+    let test_env = package();
+    let words = [
+        "push",
+        "artifact",
+        "registry.example.com/shop:v1",
+        "--path=-",
+        "--dry-run",
+    ];
+    let all = test_env
+        .kiln(&["fn", "render", "app", "-o", "unwrap"], "")
+        .stdout;
+    let refused = test_env.kiln(&words, &all);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert!(refused.stderr.contains("-o objects"), "{}", refused.stderr);
+
+    let before = files(&test_env.work());
+    let objects = test_env.kiln(&["fn", "render", "app", "-o", "objects"], "");
+    assert_eq!(
+        (objects.code, objects.stdout.as_str()),
+        (Some(0), GENERATED)
+    );
+    assert_eq!(files(&test_env.work()), before);
+    let pushed = test_env.kiln(&words, &objects.stdout);
+    assert_eq!(pushed.code, Some(0), "{}", pushed.stderr);
+
+    // In an evaluation, and for kpt, whose word it is not.
+    let eval = [
+        "fn",
+        "eval",
+        "app",
+        "-i",
+        "set-labels:v0.2.0",
+        "-o",
+        "objects",
+        "--",
+        "env=prod",
+    ];
+    let ran = test_env.kiln(&eval, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("kind: ").count(), 1, "{}", ran.stdout);
+    let as_kpt = ["--compat=kpt", "fn", "render", "app", "-o", "objects"];
+    assert_eq!(test_env.kiln(&as_kpt, "").stdout, "");
+    assert!(test_env.work().join("objects/Kptfile").exists());
 }
 
 #[test]

@@ -56,13 +56,14 @@ use crate::watch::{Round, Watch, watch};
         \x20 kiln fn render app db --check\n\
         \x20 kiln fn render --check --changed-since origin/main\n\
         \x20 kiln fn render app --dry-run\n\
-        \x20 kiln fn render app -o unwrap | kubectl apply -f -")]
+        \x20 kiln fn render app -o objects | kubectl apply -f -")]
 pub(crate) struct RenderArgs {
     /// Packages to render. Default: the current directory
     // kpt ignores all but the first.
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory. Default: in place
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, `objects` for those that a cluster gets (no
+    /// Kptfiles, configurations of functions and local-config), or a new directory. Default: in place
     #[arg(
         short,
         long,
@@ -289,7 +290,7 @@ fn render_once(
     destination: &Destination,
     written: &mut Vec<FileChange>,
 ) -> Result<()> {
-    if args.dry_run || matches!(destination, Destination::Stdout | Destination::Unwrap) {
+    if args.dry_run || destination.is_standard_output() {
         args.reports.check_stdout()?;
     }
     let reports = args.reports.targets(ui, Some(root))?;
@@ -646,7 +647,7 @@ fn finish_elsewhere(
     outcome(&report, end.failed)?;
     warn_about_emptied(ui, &report);
     let resources = output.resources.unwrap_or_default();
-    destination.write(ui, resources, &output.read)
+    destination.write(ui, resources, &output.read, Some(end.files.disk()))
 }
 
 /// Warns about functions that removed all resources of a package, or its Kptfile. kpt does not.

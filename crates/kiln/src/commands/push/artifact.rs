@@ -12,6 +12,8 @@ use std::str::FromStr;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use jiff::Timestamp;
+use kiln_krm::Dialect;
+use kiln_krm::read::read_loose_file;
 use kiln_oci::media_type::OCI_MANIFEST;
 use kiln_oci::{Descriptor, Digest, ImageLayout, ImageReference, LayerBuilder, compress_layer};
 use serde::Serialize;
@@ -19,6 +21,7 @@ use serde_json::json;
 
 use crate::error::CommandError;
 use crate::image_store::registry_client;
+use crate::manifests::is_for_tools;
 use crate::ui::Ui;
 
 /// Push manifests as an artifact that Flux pulls
@@ -28,7 +31,7 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:\n\
     \x20 kiln push artifact registry.example.com/shop:v1 --path rendered --source https://git.example.com/shop \
 --revision main@sha1:0123456789abcdef0123456789abcdef01234567\n\
-    \x20 kiln fn render app -o unwrap | kiln push artifact registry.example.com/shop:v1 --path -")]
+    \x20 kiln fn render app -o objects | kiln push artifact registry.example.com/shop:v1 --path -")]
 pub(super) struct ArtifactArgs {
     /// The artifact: HOST/NAME:TAG, also after `oci://`
     #[arg(value_parser = artifact_name)]
@@ -65,8 +68,11 @@ pub(super) fn cmd_artifact(ui: &Ui, args: &ArtifactArgs) -> Result<()> {
         }],
         path => read_files(ui, Path::new(path))?,
     };
-    if files.is_empty() {
-        bail!("{} has no files to push", args.path);
+    if files.iter().all(|file| has_no_manifests(&file.bytes)) {
+        bail!(
+            "{} has no manifests to push: Flux would delete everything that it applied before",
+            args.path
+        );
     }
     let mut layout = ImageLayout::default();
     let root = add_artifact(&mut layout, &files, args.annotations())?;
@@ -88,18 +94,31 @@ fn artifact_name(text: &str) -> Result<ImageReference, <ImageReference as FromSt
 }
 
 /// Standard input. Without manifests it is an error: a command that fails before a pipe prints nothing, and Flux would delete
-/// everything that an empty artifact does not have.
+/// everything that an empty artifact does not have. So is a resource of tools, because of which Flux would apply nothing.
 fn manifests_from_input(ui: &Ui) -> Result<Vec<u8>> {
     let bytes = ui.read_data()?;
-    let is_empty = |line: &[u8]| {
+    if has_no_manifests(&bytes) {
+        let hint = "a command that fails in front of a pipe prints nothing: use `set -o pipefail`";
+        let error = anyhow!("standard input has no manifests");
+        return Err(CommandError::with_hint(error, hint).into());
+    }
+    // What cannot be read is Flux' to judge: it also takes what only it understands.
+    let resources = read_loose_file(bytes.clone(), Dialect::Current).unwrap_or_default();
+    if let Some(resource) = resources.iter().find(|resource| is_for_tools(resource)) {
+        let (kind, name) = (resource.kind(), resource.name());
+        let error = anyhow!("{kind} {name:?} on standard input is for tools and not for clusters");
+        let hint = "`kiln fn render -o objects` prints only what a cluster gets";
+        return Err(CommandError::with_hint(error, hint).into());
+    }
+    Ok(bytes)
+}
+
+/// Whether a file has nothing but comments and separators.
+fn has_no_manifests(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').all(|line| {
         let line = line.trim_ascii();
         line.is_empty() || line.starts_with(b"#") || line == b"---" || line == b"..."
-    };
-    if !bytes.split(|byte| *byte == b'\n').all(is_empty) {
-        return Ok(bytes);
-    }
-    let hint = "a command that fails in front of a pipe prints nothing: use `set -o pipefail`";
-    Err(CommandError::with_hint(anyhow!("standard input has no manifests"), hint).into())
+    })
 }
 
 impl ArtifactArgs {

@@ -62,7 +62,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         "-" => None,
         named => Some(InputPackage::resolve(ui, named)?),
     };
-    if source.is_none() || matches!(destination, Destination::Stdout | Destination::Unwrap) {
+    if source.is_none() || destination.is_standard_output() {
         args.reports.check_stdout()?;
     }
     let package = source.as_ref().map(|source| source.path.as_path());
@@ -268,7 +268,9 @@ impl EvalCall<'_> {
         match output {
             Err(failure) => return Err(call_error(ui, &failure, &target).into()),
             Ok(Some(output)) => {
-                destination.write(ui, without_empty_annotations(output), &before)?;
+                let output = without_empty_annotations(output);
+                let files = files.map(|files| files as &dyn FileSource);
+                destination.write(ui, output, &before, files)?;
             }
             Ok(None) => {}
         }
