@@ -96,14 +96,21 @@ fn differences_are_listed_and_shown_on_request() {
     assert!(ran.stdout.contains("-  list: \"y\""), "{}", ran.stdout);
 }
 
+/// Gives kpt a container engine with a version command that does this.
+fn write_engine(test_env: &TestEnvironment, script: &str) {
+    test_env.write_program("../bin/docker", &format!("#!/bin/sh\n{script}\n"));
+}
+
 #[test]
 fn failures_are_distinguished() {
     let test_env = packages();
-    let ran = check(&test_env, Some("echo 'Error: no docker' >&2; exit 1"), &[]);
+    write_engine(&test_env, "echo 27.0.0");
+    let kpt = "printf 'Error: invalid\\n\\nDetails:\\n  line 1\\n' >&2; exit 1";
+    let ran = check(&test_env, Some(kpt), &[]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(
         ran.stdout
-            .contains("all/app: kiln renders it, kpt fails: Error: no docker\n"),
+            .contains("all/app: kiln renders it, kpt fails: Error: invalid | line 1\n"),
         "{}",
         ran.stdout
     );
@@ -127,6 +134,47 @@ fn failures_are_distinguished() {
     assert!(
         ran.stdout
             .contains(": 0 without differences, 0 that differ only in layout, 0 that differ, 0 that kiln cannot render, 1 that kpt cannot render, 1 that neither can render\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn without_an_engine_packages_with_images_are_not_compared() {
+    let test_env = packages();
+    write_engine(&test_env, "echo no daemon >&2; exit 1");
+    test_env.write(
+        "all/team/db/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\n",
+    );
+    let kpt = "case \"$3\" in */app) echo 'Error: no docker' >&2; exit 1;; esac; exec kiln \"$@\"";
+    let ran = check(&test_env, Some(kpt), &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.starts_with(
+            "all/app: not compared: kpt has no container engine\nall/team/db: same files as kpt"
+        ),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(ran.stderr.matches("kpt has no container engine").count(), 1);
+    assert!(ran.stderr.contains("KRM_FN_RUNTIME"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_kpt_that_hangs_is_stopped() {
+    let test_env = packages();
+    let kpt = "case \"$3\" in */app) exec sleep 1000;; esac; exec kiln \"$@\"";
+    let ran = check(&test_env, Some(kpt), &["--timeout=3s"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout
+            .starts_with("all/app: not compared: kpt did not end within "),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("all/team/db: same files as kpt"),
         "{}",
         ran.stdout
     );

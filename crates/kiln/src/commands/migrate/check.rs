@@ -3,17 +3,20 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kiln_krm::kptfile::FILE_NAME;
-use kiln_task::Contents;
+use kiln_runtime::RunError;
 
 use super::compare::{DifferentFile, FileDifference, different_files};
-use crate::environment::{KILN_COMPAT, KILN_KPT, KRM_FN_RUNTIME};
+use super::kpt_engine::{EngineOfKpt, has_images};
+use super::rendered_copy::{CopyFailure, CopyRenderer, RenderedCopy};
+use crate::environment::{KILN_KPT, KRM_FN_RUNTIME};
 use crate::error::{CommandError, ErrorClass};
+use crate::flag_values::go_time;
+use crate::interrupt::on_interrupt;
 use crate::package::root_packages::root_packages;
 use crate::real_program;
 use crate::report::contents_diff::contents_diff;
@@ -24,9 +27,9 @@ use crate::ui::Ui;
 /// Render copies of all packages below a directory with kiln and with kpt, and print what differs
 ///
 /// The packages themselves do not change. kpt is the one that KILN_KPT names, else the one on the PATH; without it, only kiln
-/// renders. kpt needs a container engine for images. Exits with 1 if kiln cannot render a package that kpt can, with 3 if
-/// something differs or only kpt fails, and with 4 if nothing differs and not every package could be compared: there is no kpt, or
-/// both fail.
+/// renders. kpt needs a container engine for images; a package for which it lacks one is not compared. Exits with 1 if kiln cannot
+/// render a package that kpt can, with 3 if something differs or only kpt fails, and with 4 if nothing differs and not every package
+/// could be compared: there is no kpt or no engine, kpt exceeds the time limit, or both fail.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  kiln migrate check packages\n  kiln migrate check packages --diff"
@@ -41,6 +44,9 @@ pub(super) struct MigrateCheckArgs {
     /// Allow functions that run programs on this machine
     #[arg(long)]
     allow_exec: bool,
+    /// Time limit for one render of one package, such as 90s or 5m; 0 for none
+    #[arg(long, value_name = "TIME", value_parser = go_time, default_value = "10m")]
+    timeout: Duration,
 }
 
 pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
@@ -53,9 +59,24 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
     }
     let kiln = std::env::current_exe().context("cannot find the path of the kiln executable")?;
     let kpt = real_program::find("kpt", KILN_KPT);
+    let engine = EngineOfKpt::default();
+    let renderer = CopyRenderer {
+        allow_exec: args.allow_exec,
+        timeout: Some(args.timeout).filter(|timeout| !timeout.is_zero()),
+        cancel: on_interrupt(),
+    };
+    let check = MigrationCheck {
+        kiln: &kiln,
+        kpt: kpt.as_deref(),
+        engine: &engine,
+        renderer: &renderer,
+    };
     let mut counts = Counts::default();
     for package in &packages {
-        let verdict = check_package(package, &kiln, kpt.as_deref(), args);
+        let verdict = check.package(package);
+        if renderer.cancel.is_cancelled() {
+            return Err(RunError::Cancelled.into());
+        }
         let verdict = verdict.unwrap_or_else(|error| MigrationVerdict::NotCompared {
             reason: format!("{error:#}"),
         });
@@ -67,11 +88,18 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
         }
     }
     ui.write_data(format!("{}\n", counts.text(packages.len())).as_bytes())?;
-    let engine = std::env::var(KRM_FN_RUNTIME).unwrap_or_default();
-    let engine = if engine.is_empty() { "docker" } else { &engine };
-    if kpt.is_some() && real_program::is_first_on_path(engine) {
+    if kpt.is_some()
+        && let Some(name) = engine.link_to_kiln()
+    {
         ui.warn(&format!(
-            "{engine} on the PATH is a link to kiln, so kpt ran kiln's functions, and only the rendering was compared"
+            "{name} on the PATH is a link to kiln, so kpt ran kiln's functions, and only the rendering was compared"
+        ));
+    }
+    if let Some(problem) = engine.found_problem() {
+        let problem = problem.lines().next().unwrap_or_default();
+        ui.print_message(&format!(
+            "kpt has no container engine ({problem}), so packages with images were not compared; start docker, set \
+             {KRM_FN_RUNTIME} to podman or nerdctl, or put a link to kiln first on the PATH (kiln function install --docker DIR)"
         ));
     }
     if kpt.is_none() {
@@ -227,105 +255,78 @@ impl Counts {
     }
 }
 
-fn check_package(
-    package: &Path,
-    kiln: &Path,
-    kpt: Option<&Path>,
-    args: &MigrateCheckArgs,
-) -> Result<MigrationVerdict> {
-    let resolved = package.canonicalize();
-    let resolved = resolved.with_context(|| format!("cannot find {}", package.display()))?;
-    let name = resolved.file_name().unwrap_or(OsStr::new("package"));
-    let before = directory::read(&resolved)?;
-    let staging = Staging::create(false)?;
-    let render = |program: &Path, copy: &str| -> Result<RenderedCopy> {
-        // The name of the directory is an input of some functions.
-        let parent = staging.path.join(copy);
-        fs::create_dir(&parent).context("cannot create a temporary directory")?;
-        render_copy(program, &before, &parent.join(name), args)
-    };
-    let by_kiln = render(kiln, "kiln")?;
-    let by_kpt = match kpt {
-        Some(kpt) => Some(render(kpt, "kpt")?),
-        None => None,
-    };
-    Ok(match (by_kiln.failure, by_kpt) {
-        (
-            Some(reason),
-            Some(RenderedCopy {
-                failure: Some(_), ..
-            }),
-        ) => MigrationVerdict::BothFail { reason },
-        (Some(reason), _) => MigrationVerdict::KilnFails { reason },
-        (None, None) => MigrationVerdict::Renders {
-            changed: different_files(&before, &by_kiln.contents).len(),
-            time: by_kiln.time,
-        },
-        (None, Some(by_kpt)) => match by_kpt.failure {
-            Some(reason) => MigrationVerdict::KptFails { reason },
-            None => {
-                let files = different_files(&by_kpt.contents, &by_kiln.contents);
-                match files.is_empty() {
-                    true => MigrationVerdict::Same {
-                        kiln: by_kiln.time,
-                        kpt: by_kpt.time,
-                    },
-                    false => MigrationVerdict::Different {
-                        diff: contents_diff(&by_kpt.contents, &by_kiln.contents),
-                        files,
-                    },
-                }
+/// The programs of a check.
+struct MigrationCheck<'a> {
+    kiln: &'a Path,
+    kpt: Option<&'a Path>,
+    engine: &'a EngineOfKpt,
+    renderer: &'a CopyRenderer,
+}
+
+impl MigrationCheck<'_> {
+    fn package(&self, package: &Path) -> Result<MigrationVerdict> {
+        let resolved = package.canonicalize();
+        let resolved = resolved.with_context(|| format!("cannot find {}", package.display()))?;
+        let name = resolved.file_name().unwrap_or(OsStr::new("package"));
+        let before = directory::read(&resolved)?;
+        let staging = Staging::create(false)?;
+        let render = |program: &Path, copy: &str, flags: &[&str]| -> Result<RenderedCopy> {
+            // The name of the directory is an input of some functions.
+            let parent = staging.path.join(copy);
+            fs::create_dir(&parent).context("cannot create a temporary directory")?;
+            let renderer = self.renderer;
+            renderer.render(program, flags, &before, &parent.join(name))
+        };
+        // Whatever the variable says.
+        let by_kiln = render(self.kiln, "kiln", &["--compat=kiln"])?;
+        let by_kpt = match self.kpt {
+            Some(kpt) => Some(render(kpt, "kpt", &[])?),
+            None => None,
+        };
+        let kpt_problem = match by_kpt.as_ref().and_then(|by_kpt| by_kpt.failure.as_ref()) {
+            Some(CopyFailure::TimedOut(limit)) => {
+                Some(format!("kpt did not end within {}", seconds(*limit)))
             }
-        },
-    })
-}
-
-/// A copy of a package after a program rendered it.
-struct RenderedCopy {
-    contents: Contents,
-    time: Duration,
-    /// The last line that the program wrote, if it failed.
-    failure: Option<String>,
-}
-
-fn render_copy(
-    program: &Path,
-    package: &Contents,
-    copy: &Path,
-    args: &MigrateCheckArgs,
-) -> Result<RenderedCopy> {
-    directory::write(package, copy)?;
-    let mut command = Command::new(program);
-    command
-        .args(["fn", "render"])
-        .arg(copy)
-        // Each program in its own mode.
-        .env_remove(KILN_COMPAT)
-        .stdin(Stdio::null());
-    if args.allow_exec {
-        command.arg("--allow-exec");
+            Some(CopyFailure::Failed { .. }) if has_images(&before) => self
+                .engine
+                .problem()
+                .map(|_| "kpt has no container engine".to_owned()),
+            _ => None,
+        };
+        let kiln_failure = by_kiln.failure.map(|failure| match failure {
+            CopyFailure::TimedOut(limit) => format!("it did not end within {}", seconds(limit)),
+            CopyFailure::Failed { message, .. } => message,
+        });
+        Ok(match (kiln_failure, by_kpt, kpt_problem) {
+            (Some(reason), _, Some(_)) => MigrationVerdict::KilnFails { reason },
+            (None, _, Some(reason)) => MigrationVerdict::NotCompared { reason },
+            (Some(reason), Some(by_kpt), None) => match by_kpt.failure {
+                Some(_) => MigrationVerdict::BothFail { reason },
+                None => MigrationVerdict::KilnFails { reason },
+            },
+            (Some(reason), None, None) => MigrationVerdict::KilnFails { reason },
+            (None, None, None) => MigrationVerdict::Renders {
+                changed: different_files(&before, &by_kiln.contents).len(),
+                time: by_kiln.time,
+            },
+            (None, Some(by_kpt), None) => match by_kpt.failure {
+                Some(failure) => MigrationVerdict::KptFails {
+                    reason: failure.with_details(),
+                },
+                None => {
+                    let files = different_files(&by_kpt.contents, &by_kiln.contents);
+                    match files.is_empty() {
+                        true => MigrationVerdict::Same {
+                            kiln: by_kiln.time,
+                            kpt: by_kpt.time,
+                        },
+                        false => MigrationVerdict::Different {
+                            diff: contents_diff(&by_kpt.contents, &by_kiln.contents),
+                            files,
+                        },
+                    }
+                }
+            },
+        })
     }
-    let began = Instant::now();
-    let output = command.output();
-    let time = began.elapsed();
-    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
-    let failure = (!output.status.success()).then(|| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let lines = stderr
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty());
-        let mut reasons = lines.filter(|line| !line.starts_with("hint: "));
-        let reason = reasons.find(|line| line.to_lowercase().starts_with("error"));
-        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-        let reason = reason.or(last).unwrap_or("no reason given");
-        reason
-            .trim()
-            .replace(&copy.display().to_string(), "the package")
-    });
-    Ok(RenderedCopy {
-        contents: directory::read(copy)?,
-        time,
-        failure,
-    })
 }

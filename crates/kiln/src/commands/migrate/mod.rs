@@ -2,6 +2,8 @@
 
 mod check;
 mod compare;
+mod kpt_engine;
+mod rendered_copy;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
