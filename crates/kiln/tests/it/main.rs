@@ -1,5 +1,6 @@
 //! The kiln binary from the outside.
 
+mod argocd;
 mod bounds;
 mod browser;
 #[path = "../../../kiln-image/tests/it/busybox.rs"]
