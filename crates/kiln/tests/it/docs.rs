@@ -2,8 +2,9 @@
 //!
 //! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
 //! after it is what it prints, on both streams. Those that need more are marked, and skipped with a message where it is not
-//! there: `sh run git`, `sh run image` (kiln can run images), `sh run npm`, `sh run python`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
-//! engine, see `tests/engine/up`). Other fences are for reading.
+//! there: `sh run git`, `sh run image` (kiln can run images), `sh run npm`, `sh run python`, `sh run registry` (npm, and something that it can install from) `sh run engine` (a container
+//! engine, see `tests/engine/up`), `sh run sandbox` (kiln can run programs in a sandbox) and `sh run module` (gets `set-owner.wasm`).
+//! Other fences are for reading. Indented commands are not run; `NOT_RUN` has the reasons.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,6 +15,7 @@ use crate::engine;
 use crate::faults::skip;
 use crate::images;
 use crate::test_environment::{Outcome, TestEnvironment, copy};
+use crate::wasm;
 
 /// What not every machine has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,6 +26,8 @@ enum Need {
     Registry,
     Engine,
     Image,
+    Sandbox,
+    Module,
 }
 
 impl Need {
@@ -37,13 +41,15 @@ impl Need {
             "registry" => Some(Need::Registry),
             "engine" => Some(Need::Engine),
             "image" => Some(Need::Image),
+            "sandbox" => Some(Need::Sandbox),
+            "module" => Some(Need::Module),
             word => panic!("no such need: {word}"),
         }
     }
 
     /// Prepares for examples that need this; returns why it cannot.
-    fn meet(self, page_examples: &mut PageExamples) -> Result<(), String> {
-        let probe = |script: &str, reason: &str| match page_examples.shell(script).code {
+    fn meet(self, example_run: &mut ExampleRun) -> Result<(), String> {
+        let probe = |script: &str, reason: &str| match example_run.shell(script).code {
             Some(0) => Ok(()),
             _ => Err(reason.to_owned()),
         };
@@ -59,20 +65,30 @@ impl Need {
                     "npm has nothing to install from, or Node is too old",
                 )
             }
-            Need::Engine => page_examples.prepare_engine(),
-            Need::Image => page_examples.prepare_image(),
+            Need::Engine => example_run.prepare_engine(),
+            Need::Image => example_run.prepare_image(),
+            Need::Sandbox => probe(
+                "kiln doctor | grep -A1 '^sandbox:' | grep -q 'ok *files'",
+                "this system has no sandbox",
+            ),
+            Need::Module => {
+                let module = wat::parse_str(wasm::ECHO).expect("a module");
+                let path = example_run.test_env.work().join("set-owner.wasm");
+                fs::write(path, module).expect("a file");
+                Ok(())
+            }
         }
     }
 }
 
-/// The examples of a page, and the directory that they run in.
-struct PageExamples {
+/// Where the examples of a page are run.
+struct ExampleRun {
     test_env: TestEnvironment,
     variables: Vec<(String, String)>,
 }
 
-impl PageExamples {
-    fn new() -> PageExamples {
+impl ExampleRun {
+    fn new() -> ExampleRun {
         let test_env = TestEnvironment::new();
         copy(&repository().join("examples"), &test_env.work());
         // Variables and a file in the home, which examples do not see, configure the registry of npm.
@@ -90,7 +106,7 @@ impl PageExamples {
             let settings = settings.display().to_string();
             variables.push(("NPM_CONFIG_USERCONFIG".to_owned(), settings));
         }
-        PageExamples {
+        ExampleRun {
             test_env,
             variables,
         }
@@ -198,7 +214,7 @@ fn comparable(text: &str) -> String {
 #[track_caller]
 fn check_page(name: &str, at_least: usize) {
     let page = fs::read_to_string(repository().join(name)).expect("a page");
-    let mut page_examples = PageExamples::new();
+    let mut example_run = ExampleRun::new();
     let examples = examples(&page);
     assert!(examples.len() >= at_least, "{name} has lost its examples");
     let mut met: BTreeMap<Need, Result<(), String>> = BTreeMap::new();
@@ -209,16 +225,16 @@ fn check_page(name: &str, at_least: usize) {
         if let Some(need) = example.need {
             let met = met
                 .entry(need)
-                .or_insert_with(|| need.meet(&mut page_examples));
+                .or_insert_with(|| need.meet(&mut example_run));
             if let Err(reason) = met {
                 skip(&place, reason);
                 continue;
             }
         }
         let script = format!("set -euo pipefail; exec 2>&1\n{}", example.script);
-        let mut ran = page_examples.shell(&script);
+        let mut ran = example_run.shell(&script);
         // The directory is another one each time.
-        let work = page_examples.test_env.work().display().to_string();
+        let work = example_run.test_env.work().display().to_string();
         ran.stdout = ran.stdout.replace(&work, "/work");
         assert_eq!(ran.code, Some(0), "{place}: {}", ran.stdout);
         match example.output {
@@ -330,6 +346,31 @@ fn the_page_on_gitops() {
 }
 
 #[test]
+fn the_page_on_kept_answers() {
+    check_page("docs/cache.md", 1);
+}
+
+#[test]
+fn the_page_on_reports() {
+    check_page("docs/reports.md", 1);
+}
+
+#[test]
+fn the_page_on_safety() {
+    check_page("docs/safety.md", 1);
+}
+
+#[test]
+fn the_page_on_built_in_functions() {
+    check_page("docs/native-functions.md", 2);
+}
+
+#[test]
+fn the_page_on_modules() {
+    check_page("docs/wasm.md", 1);
+}
+
+#[test]
 fn the_page_on_source_and_sink() {
     check_page("docs/fn-source-sink.md", 3);
 }
@@ -431,10 +472,8 @@ fn the_page_on_logging() {
     check_page("docs/logging.md", 1);
 }
 
-/// A page with examples that no test runs would rot.
-#[test]
-fn every_page_with_examples_is_run() {
-    let tests = include_str!("docs.rs");
+/// The pages for users.
+fn pages() -> Vec<String> {
     let listed = fs::read_dir(repository().join("docs")).expect("a directory");
     let pages = listed.map(|entry| entry.expect("an entry").file_name());
     let mut pages: Vec<String> = pages
@@ -442,9 +481,77 @@ fn every_page_with_examples_is_run() {
         .filter(|name| name.ends_with(".md"))
         .collect();
     pages.push("README.md".to_owned());
-    for page in pages {
+    pages
+}
+
+/// A page with examples that no test runs would rot.
+#[test]
+fn every_page_with_examples_is_run() {
+    let tests = include_str!("docs.rs");
+    for page in pages() {
         let text = fs::read_to_string(repository().join(&page)).expect("a page");
         let is_run = tests.contains(&format!("check_page(\"{page}\""));
         assert_eq!(!examples(&text).is_empty(), is_run, "{page}");
+    }
+}
+
+/// The pages with commands that no test runs, and why.
+const NOT_RUN: [(&str, &str); 19] = [
+    ("README.md", "builds kiln"),
+    ("docs/catalog.md", "the text of `kiln function doc`"),
+    ("docs/ci.md", "needs the history of a repository"),
+    ("docs/fn-eval.md", "a synopsis"),
+    ("docs/fn-render.md", "a synopsis"),
+    ("docs/fn-source-sink.md", "a synopsis"),
+    ("docs/function-runner.md", "needs a server"),
+    ("docs/gitops.md", "needs a cluster"),
+    ("docs/images.md", "needs a registry"),
+    ("docs/install.md", "needs releases"),
+    ("docs/kubernetes.md", "needs a cluster"),
+    ("docs/lock.md", "a synopsis"),
+    ("docs/other-tools.md", "needs kustomize, kpt and Helm"),
+    ("docs/pkg.md", "needs a repository in the network"),
+    ("docs/runner.md", "needs a server"),
+    ("docs/signatures.md", "needs a registry with signed images"),
+    ("docs/status-page.md", "needs a server"),
+    ("docs/wasm.md", "needs a registry"),
+    ("docs/wrapper-server.md", "a synopsis"),
+];
+
+/// A command that can be run is to be an example.
+#[test]
+fn commands_that_are_not_run_have_a_reason() {
+    let programs = [
+        "kiln",
+        "kpt",
+        "kustomize",
+        "kubectl",
+        "docker",
+        "helm",
+        "curl",
+        "cosign",
+        "cargo",
+        "git",
+        "brew",
+        "function-runner",
+        "wrapper-server",
+    ];
+    for page in pages() {
+        let text = fs::read_to_string(repository().join(&page)).expect("a page");
+        let mut is_fenced = false;
+        let mut commands = text.lines().filter(|line| {
+            is_fenced ^= line.starts_with("```");
+            let words = line.strip_prefix("    ").filter(|_| !is_fenced);
+            let mut words = words.into_iter().flat_map(|words| words.split(' '));
+            let first = words.find(|word| !word.contains('='));
+            first.is_some_and(|first| programs.contains(&first))
+        });
+        let is_listed = NOT_RUN.iter().any(|(listed, _)| *listed == page);
+        if let Some(command) = commands.next()
+            && !is_listed
+            && page != "docs/cli.md"
+        {
+            panic!("{page} has a command that no test runs: {command}");
+        }
     }
 }

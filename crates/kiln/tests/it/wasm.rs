@@ -13,7 +13,7 @@ const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\
 const CONFIG_MAP_SHELL: &str = "apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: a\\n";
 
 /// A program of WASI that copies its input to its output.
-const ECHO: &str = r#"(module
+pub(crate) const ECHO: &str = r#"(module
     (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
     (memory (export "memory") 1)
