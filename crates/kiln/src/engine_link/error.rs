@@ -9,6 +9,7 @@ use kiln_policy::PolicyRefusal;
 use kiln_runtime::{ExecProblem, RunError, StartError};
 
 use super::real_engine_variable;
+use crate::error::is_closed_output;
 use crate::functions::container_functions;
 use crate::functions::policy;
 use crate::functions::unknown_function::unknown_image;
@@ -22,7 +23,8 @@ const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 pub(super) struct EngineLinkError {
-    message: String,
+    /// `None` if whatever reads the output has closed it, which is no failure.
+    message: Option<String>,
     hint: Option<String>,
     pub(super) code: ExitCode,
 }
@@ -30,7 +32,7 @@ pub(super) struct EngineLinkError {
 impl EngineLinkError {
     pub(super) fn new(message: impl Into<String>) -> EngineLinkError {
         EngineLinkError {
-            message: message.into(),
+            message: Some(message.into()),
             hint: None,
             code: ExitCode::from(ENGINE_FAILED),
         }
@@ -66,27 +68,34 @@ impl EngineLinkError {
         };
         let suggestion = unknown_image(image).and_then(|unknown| unknown.suggestion);
         EngineLinkError {
-            message: kiln_go::error_chain(error),
+            message: Some(kiln_go::error_chain(error)),
             hint: suggestion.or(hint),
             code,
         }
     }
 
-    /// The message as engines print it.
-    pub(super) fn text(&self, engine: Engine) -> String {
-        let (name, message) = (engine.program(), &self.message);
-        match &self.hint {
+    /// The message as engines print it; `None` if there is nothing to print.
+    pub(super) fn text(&self, engine: Engine) -> Option<String> {
+        let (name, message) = (engine.program(), self.message.as_ref()?);
+        Some(match &self.hint {
             None => format!("{name}: Error response from daemon: {message}"),
             Some(hint) => {
                 format!("{name}: Error response from daemon: {message}\nhint: {hint}")
             }
-        }
+        })
     }
 }
 
 impl From<anyhow::Error> for EngineLinkError {
     fn from(error: anyhow::Error) -> EngineLinkError {
-        EngineLinkError::new(format!("{error:#}"))
+        match error.chain().any(is_closed_output) {
+            true => EngineLinkError {
+                message: None,
+                hint: None,
+                code: ExitCode::SUCCESS,
+            },
+            false => EngineLinkError::new(format!("{error:#}")),
+        }
     }
 }
 

@@ -42,7 +42,9 @@ pub(crate) fn cmd_engine(engine: Engine, arguments: &[OsString]) -> ExitCode {
         arguments,
     };
     link.answer().unwrap_or_else(|error| {
-        link.ui.print_message(&error.text(engine));
+        if let Some(text) = error.text(engine) {
+            link.ui.print_message(&text);
+        }
         error.code
     })
 }
@@ -75,7 +77,7 @@ impl EngineLink<'_> {
             EngineCommand::Run(command) if command.is_help => self.help(command),
             EngineCommand::Run(command) => self.run(command),
             EngineCommand::ClientVersion => self.client_version(),
-            EngineCommand::About => self.about(),
+            EngineCommand::About | EngineCommand::Help => self.about(),
             EngineCommand::Tags { image } => self.tags(image),
             EngineCommand::Version => self.version(),
             EngineCommand::Info => self.info(),
@@ -109,7 +111,8 @@ fn is_for_kiln(command: &EngineCommand) -> bool {
             LineSender::Unknown => command.is_help && is_built_in(command),
         },
         EngineCommand::ClientVersion | EngineCommand::About | EngineCommand::Tags { .. } => true,
-        EngineCommand::Version
+        EngineCommand::Help
+        | EngineCommand::Version
         | EngineCommand::Info
         | EngineCommand::Processes
         | EngineCommand::Pull { .. }

@@ -255,7 +255,8 @@ impl From<anyhow::Error> for CommandError {
     }
 }
 
-fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
+/// Whether whatever reads the output has closed it.
+pub(crate) fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
     error
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

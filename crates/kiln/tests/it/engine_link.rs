@@ -188,6 +188,42 @@ fn the_variable_names_the_real_engine_and_kiln_never_calls_itself() {
 }
 
 #[test]
+fn help_names_kiln_unless_there_is_a_real_engine() {
+    let links = Links::new();
+    for words in ["", "--help", "help", "run --help"] {
+        let mut command = links.command(words);
+        let own = run(&mut command, "");
+        assert_eq!(own.code, Some(0), "{words}: {}", own.stderr);
+        assert!(own.stdout.contains("a link to kiln"), "{}", own.stdout);
+
+        let mut command = links.command(words);
+        links.with_real_engine(&mut command);
+        let passed = run(&mut command, "");
+        assert_eq!(passed.stdout, format!("real: {words}\n"), "{words}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let links = Links::new();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = links.command(&format!("{KUSTOMIZE} {SET_LABELS}"));
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(writer)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, LABELS.as_bytes()).expect("writes");
+    drop(stdin);
+    let ended = child.wait_with_output().expect("ends");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!((ended.status.code(), &*stderr), (Some(0), ""));
+}
+
+#[test]
 fn network_and_files_need_permission() {
     let links = Links::new();
     let host = KUSTOMIZE.replace("--network none", "--network host");

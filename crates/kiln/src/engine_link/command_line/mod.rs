@@ -19,6 +19,8 @@ pub(super) enum EngineCommand {
     /// `image ls --filter reference=IMAGE --format {{ .Tag }}`: kpt's question for a range of versions.
     Tags {
         image: String,
+    /// `--help`, or no word at all
+    Help,
     },
     Version,
     Info,
@@ -75,6 +77,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<EngineCommand, UnknownWord
         ["version"] => Ok(EngineCommand::Version),
         ["info"] => Ok(EngineCommand::Info),
         ["ps"] => Ok(EngineCommand::Processes),
+        [] | ["--help" | "-h" | "help"] | ["run", "--help"] => Ok(EngineCommand::Help),
         ["version", rest @ ..] => {
             let [format] = flag_values(rest, ["--format"])?;
             match template(format) == "{{.Client.Version}}" {
@@ -101,7 +104,6 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<EngineCommand, UnknownWord
         }
         ["image" | "pull", second, ..] => Err(unknown(*second)),
         [first, ..] => Err(unknown(*first)),
-        [] => Err(unknown("")),
     }
 }
 
