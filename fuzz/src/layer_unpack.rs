@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use kiln_oci::RunConfig;
 use kiln_store::{UnpackLimits, Unpacker};
 
 use crate::bounded;
@@ -62,6 +63,7 @@ pub fn layer_unpack(input: &[u8]) {
     let (Some(kind), rest) = (input.first(), input.get(1..).unwrap_or_default()) else {
         return;
     };
+    let run = config(rest);
     let layers = match kind % 4 {
         0 => vec![rest.to_vec()],
         _ => layers(rest),
@@ -76,8 +78,11 @@ pub fn layer_unpack(input: &[u8]) {
         for layer in &layers {
             if let Err(error) = unpacker.apply(&mut layer.as_slice(), layer.len() as u64) {
                 assert!(!error.to_string().is_empty());
-                break;
+                return;
             }
+        }
+        if let Err(error) = unpacker.add_mount_points(&run) {
+            assert!(!error.to_string().is_empty());
         }
     });
     assert_eq!(
@@ -164,6 +169,20 @@ impl Found {
                 assert!(metadata.is_symlink(), "no devices and pipes");
             }
         }
+    }
+}
+
+/// Paths that the config of an image chooses: names that lead somewhere, and deep ones.
+fn config(input: &[u8]) -> RunConfig {
+    let path = |byte: &u8| match byte % 5 {
+        0 => "/a".repeat(usize::from(*byte)),
+        _ => NAMES[usize::from(*byte) % NAMES.len()].to_owned(),
+    };
+    let mut paths = input.iter().rev().take(3).map(path);
+    RunConfig {
+        working_dir: paths.next().unwrap_or_default(),
+        volumes: paths.collect(),
+        ..RunConfig::default()
     }
 }
 

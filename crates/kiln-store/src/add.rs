@@ -14,7 +14,7 @@ use crate::lock::{FileLock, LockMode};
 use crate::meta::{ArtifactLayer, ImageKind, ImageMeta, ImageSizes, UNPACK_VERSION};
 use crate::program::find_program;
 use crate::store::{Durability, Store, create_directory, file_name, image_directory_name};
-use crate::unpack::{UnpackError, UnpackProblem, Unpacker};
+use crate::unpack::{UnpackError, Unpacker, completion_error};
 use crate::work::WorkDirectory;
 
 /// What is known about an image before its layers are there.
@@ -142,12 +142,13 @@ impl NewImage {
             store,
             parts,
             kind,
-            unpacker,
+            mut unpacker,
             work,
             ..
         } = self;
         let ImageConfig { config: run, .. } = &parts.config;
-        let unpacked = unpacker.finish(run).map_err(unpack_error)?;
+        unpacker.add_mount_points(run)?;
+        let unpacked = unpacker.finish()?;
         let command = parts.config.command_line();
         let program = match command.first() {
             Some(program) => find_program(unpacked.root.as_fd(), run, program),
@@ -169,7 +170,7 @@ impl NewImage {
                 variant: None,
             },
             run: run.clone(),
-            program: program.map_err(unpack_error)?,
+            program: program.map_err(|error| completion_error(error.into()))?,
             writable_directories: unpacked.record.writable_directories,
             skipped: unpacked.skipped,
             artifact_layers: match kind {
@@ -184,7 +185,7 @@ impl NewImage {
             record_digest: Digest::of(unpacked.record.text.as_bytes()),
         };
         if store.options().durability == Durability::Synced {
-            sync_files(&unpacked.root).map_err(unpack_error)?;
+            sync_files(&unpacked.root).map_err(|error| completion_error(error.into()))?;
         }
         write_files(work.path(), &unpacked.record.text, &meta)?;
         // Until the image is opened, so that no collection removes it as soon as it is visible.
@@ -195,13 +196,6 @@ impl NewImage {
         let image = StoredImage::open(&store, &parts.manifest_digest)?;
         let missing = || StoreError::NotFound(parts.manifest_digest.to_string());
         Ok(image.ok_or_else(missing)?)
-    }
-}
-
-fn unpack_error(error: io::Error) -> UnpackError {
-    UnpackError {
-        entry: None,
-        source: UnpackProblem::Io(error),
     }
 }
 

@@ -43,6 +43,7 @@ mod program;
 mod pull;
 mod record;
 mod references;
+mod remove_tree;
 mod results;
 mod signatures;
 mod store;
@@ -68,5 +69,5 @@ pub use signatures::{
     verify_required, verify_signatures,
 };
 pub use store::{Durability, OpenStoreError, Store, StoreOptions};
-pub use unpack::{UnpackError, UnpackLimits, UnpackProblem, Unpacker};
+pub use unpack::{UnpackError, UnpackLimits, UnpackProblem, UnpackStep, Unpacker};
 pub use verify::{Damage, VerifyReport};

@@ -20,6 +20,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use kiln_oci::DigestHasher;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
+/// How deep directories may be nested, far more than what is unpacked. A walk needs an open file for each level.
+const MAX_DEPTH: u32 = 512;
+
 /// The hexadecimal digits of a file's SHA-256.
 pub(crate) type ContentHash = String;
 
@@ -74,7 +77,7 @@ impl FileRecord {
             visitor,
             counted: HashSet::new(),
         };
-        walk.visit(&open_directory(root, c".")?, b"")?;
+        walk.visit(&open_directory(root, c".")?, b"", 0)?;
         Ok(walk.record)
     }
 
@@ -92,7 +95,11 @@ struct RecordWalk<'a> {
 }
 
 impl RecordWalk<'_> {
-    fn visit(&mut self, directory: &OwnedFd, path: &[u8]) -> io::Result<()> {
+    fn visit(&mut self, directory: &OwnedFd, path: &[u8], depth: u32) -> io::Result<()> {
+        if depth > MAX_DEPTH {
+            let text = format!("directories are nested more than {MAX_DEPTH} levels deep");
+            return Err(io::Error::other(text));
+        }
         for name in sorted_names(directory.as_fd())? {
             let stat = rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)?;
             let raw_path = [path, b"/", name.to_bytes()].concat();
@@ -129,7 +136,7 @@ impl RecordWalk<'_> {
             written.map_err(io::Error::other)?;
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
                 let child = open_directory(directory.as_fd(), &name)?;
-                self.visit(&child, &raw_path)?;
+                self.visit(&child, &raw_path, depth + 1)?;
                 self.visitor.leave(child.as_fd(), &stat)?;
             }
         }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::StoreError;
 use crate::lock::{FileLock, LockMode};
 use crate::references::entries;
+use crate::remove_tree::remove_tree_at;
 use crate::store::{Store, create_directory};
 
 /// A directory that is removed when it is dropped.
@@ -33,7 +34,7 @@ impl WorkDirectory {
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next process.
-        let _ = std::fs::remove_dir_all(&self.path);
+        let _ = remove_tree_at(&self.path);
         let _ = std::fs::remove_file(&self.lock_path);
     }
 }
@@ -74,7 +75,7 @@ impl Store {
                 continue;
             };
             if path != lock_path {
-                let _ = std::fs::remove_dir_all(&path);
+                let _ = remove_tree_at(&path);
             }
             if !lock_path.with_extension("").exists() {
                 let _ = std::fs::remove_file(&lock_path);

@@ -1,14 +1,25 @@
 //! Why a layer cannot be unpacked.
 
+use std::fmt;
 use std::io;
 
 /// Why a layer cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot unpack {}", entry_text(entry.as_deref()))]
+#[error("cannot {step}")]
 pub struct UnpackError {
-    /// The name of the entry in the archive; `None` if the archive itself cannot be read.
-    pub entry: Option<String>,
+    pub step: UnpackStep,
     pub source: UnpackProblem,
+}
+
+/// What was being done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnpackStep {
+    /// An entry of a layer, by its name in the archive. The lowest layer is 1.
+    Entry { layer: usize, name: String },
+    /// The archive of a layer.
+    Layer(usize),
+    /// After the last layer.
+    Completion,
 }
 
 /// What is wrong with a layer or with writing it.
@@ -25,14 +36,21 @@ pub enum UnpackProblem {
     LinkTarget(&'static str),
     #[error("entries of type {0:?} are not supported")]
     EntryType(char),
+    #[error("its config is invalid: {0}")]
+    Config(&'static str),
     #[error("the image exceeds the limit of {limit} {unit}")]
     Limit { limit: u64, unit: &'static str },
 }
 
-fn entry_text(entry: Option<&str>) -> String {
-    match entry {
-        Some(entry) => format!("the entry {entry} of the layer"),
-        None => "the layer".to_owned(),
+impl fmt::Display for UnpackStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnpackStep::Entry { layer, name } => {
+                write!(f, "unpack the entry {name} of layer {layer}")
+            }
+            UnpackStep::Layer(layer) => write!(f, "unpack layer {layer}"),
+            UnpackStep::Completion => f.write_str("complete the unpacked image"),
+        }
     }
 }
 

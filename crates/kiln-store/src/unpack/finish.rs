@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use super::Unpacker;
+use super::error::{UnpackError, UnpackProblem, UnpackStep};
 use super::write_file::system_time;
-use crate::in_root;
 use crate::meta::SkippedEntry;
 use crate::record::{ContentHash, FileRecord, RecordVisitor, hash_file};
 
@@ -17,6 +17,10 @@ use crate::record::{ContentHash, FileRecord, RecordVisitor, hash_file};
 const MOUNT_POINTS: [&str; 4] = ["proc", "dev", "sys", "tmp"];
 /// Files that are mounted with the network of the host.
 const MOUNTED_FILES: [&str; 2] = ["hosts", "resolv.conf"];
+
+/// What the config of an image may ask for.
+const MAX_VOLUMES: usize = 128;
+const MAX_PATH: usize = 4096;
 
 /// An image whose layers are unpacked.
 pub(crate) struct UnpackedRoot {
@@ -26,18 +30,18 @@ pub(crate) struct UnpackedRoot {
 }
 
 impl Unpacker {
-    /// Creates what a running image needs, and records all files.
-    pub(crate) fn finish(mut self, run: &RunConfig) -> io::Result<UnpackedRoot> {
-        let root = self.tree.root().try_clone_to_owned()?;
-        let mut added = AddedInodes::default();
-        added.add_mount_points(root.as_fd(), run)?;
-        // An inode may be one that a removed file or directory had before.
-        for inode in added.inodes {
-            self.hashes.remove(&inode);
-            self.tree.directory_times.remove(&inode);
-        }
+    /// Creates the directories and files of a running image that it does not have. Comes after the last layer.
+    pub fn add_mount_points(&mut self, run: &RunConfig) -> Result<(), UnpackError> {
+        self.make_mount_points(run).map_err(completion_error)
+    }
+
+    /// Records all files, and sets the times of directories.
+    pub(crate) fn finish(self) -> Result<UnpackedRoot, UnpackError> {
+        let completion_error = |error: io::Error| completion_error(error.into());
+        let root = self.tree.root().try_clone_to_owned();
+        let root = root.map_err(completion_error)?;
         let mut visitor = Completion { unpacker: &self };
-        let record = FileRecord::of(root.as_fd(), &mut visitor)?;
+        let record = FileRecord::of(root.as_fd(), &mut visitor).map_err(completion_error)?;
         Ok(UnpackedRoot {
             root,
             record,
@@ -80,33 +84,30 @@ impl RecordVisitor for Completion<'_> {
     }
 }
 
-/// The inodes of what was added to the image.
-#[derive(Default)]
-struct AddedInodes {
-    inodes: Vec<u64>,
-}
-
-impl AddedInodes {
-    /// Creates mount points that the image does not have.
-    fn add_mount_points(&mut self, root: BorrowedFd<'_>, run: &RunConfig) -> io::Result<()> {
+impl Unpacker {
+    /// Creates mount points that the image does not have. They count as entries of the image.
+    fn make_mount_points(&mut self, run: &RunConfig) -> Result<(), UnpackProblem> {
+        check_paths(run)?;
         for name in MOUNT_POINTS {
-            self.add_directory(root, name.as_bytes())?;
+            remove_obstacle(self.tree.root(), name)?;
+            self.add_directory(name.as_bytes())?;
         }
         for path in run.volumes.iter().chain([&run.working_dir]) {
-            self.add_directory(root, path.as_bytes())?;
+            self.add_directory(path.as_bytes())?;
         }
-        let etc = match self.make_directories(root, b"etc") {
-            Err(error) if is_obstructed(&error) => return Ok(()),
-            etc => etc?,
+        let Some(etc) = self.add_directory(b"etc")? else {
+            return Ok(());
         };
         for name in MOUNTED_FILES {
             let flags =
                 OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mode = Mode::from_raw_mode(0o644);
+            self.budget.count_entry()?;
             match rustix::fs::openat(&etc, name, flags, mode) {
                 Ok(file) => {
                     rustix::fs::fchmod(&file, mode)?;
-                    self.inodes.push(rustix::fs::fstat(&file)?.st_ino);
+                    // The inode may be one that a removed file had before.
+                    self.hashes.remove(&rustix::fs::fstat(&file)?.st_ino);
                 }
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -115,37 +116,54 @@ impl AddedInodes {
         Ok(())
     }
 
-    /// Creates a directory unless the image has something there. `proc`, `dev` and `sys` must not be links.
-    fn add_directory(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> io::Result<()> {
-        let is_kernel = matches!(path, b"proc" | b"dev" | b"sys");
-        if is_kernel {
-            match rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
-                    rustix::fs::unlinkat(root, path, AtFlags::empty())?;
-                }
-                _ => {}
-            }
+    /// Creates a directory; `None` if the image has something else there.
+    fn add_directory(&mut self, path: &[u8]) -> Result<Option<OwnedFd>, UnpackProblem> {
+        match self.tree.make_directories(path, &mut self.budget) {
+            Err(UnpackProblem::Name(_)) => Ok(None),
+            Err(UnpackProblem::Io(error)) if is_invalid_name(&error) => Ok(None),
+            made => made.map(Some),
         }
-        match self.make_directories(root, path) {
-            Err(error) if is_obstructed(&error) => Ok(()),
-            made => made.map(drop),
-        }
-    }
-
-    fn make_directories(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
-        let mut create = |parent: BorrowedFd<'_>, name: &[u8]| {
-            rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
-            let directory = super::tree::set_mode(parent, name, 0o755)?;
-            self.inodes.push(rustix::fs::fstat(&directory)?.st_ino);
-            Ok(directory)
-        };
-        in_root::create_directories::<io::Error>(root, path, &mut create)
     }
 }
 
-/// Whether the image has something else in the place of a directory, or a name is invalid. Then a run reports the error.
-fn is_obstructed(error: &io::Error) -> bool {
-    [Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::INVAL]
+pub(crate) fn completion_error(source: UnpackProblem) -> UnpackError {
+    UnpackError {
+        step: UnpackStep::Completion,
+        source,
+    }
+}
+
+/// Limits the paths of the config, which are not entries of a layer.
+fn check_paths(run: &RunConfig) -> Result<(), UnpackProblem> {
+    if run.volumes.len() > MAX_VOLUMES {
+        return Err(UnpackProblem::Config("Volumes has more than 128 paths"));
+    }
+    if run.volumes.iter().any(|path| path.len() > MAX_PATH) {
+        let problem = "Volumes has a path of more than 4096 bytes";
+        return Err(UnpackProblem::Config(problem));
+    }
+    match run.working_dir.len() > MAX_PATH {
+        true => Err(UnpackProblem::Config("WorkingDir has more than 4096 bytes")),
+        false => Ok(()),
+    }
+}
+
+/// Removes what is not a directory where the system mounts one. `tmp` may be a link.
+fn remove_obstacle(root: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    if name == "tmp" {
+        return Ok(());
+    }
+    match rustix::fs::statat(root, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
+            Ok(rustix::fs::unlinkat(root, name, AtFlags::empty())?)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a name is invalid. A run reports that, like a path that leads to something else.
+fn is_invalid_name(error: &io::Error) -> bool {
+    [Errno::NAMETOOLONG, Errno::INVAL]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }

@@ -11,6 +11,7 @@
 //! | modes | `& 0777`, and the owner can always read; owners and extended attributes are not kept |
 //! | times | of files and directories are kept |
 //! | limits | are counted while the layer is read (`limits`) |
+//! | config | its working directory and volumes are created like directories of a layer, within the limits (`finish`) |
 
 mod archive;
 mod error;
@@ -32,7 +33,8 @@ use rustix::fs::{Mode, OFlags};
 
 use archive::ArchiveEntry;
 pub(crate) use archive::{ArchiveReader, EntryKind};
-pub use error::{UnpackError, UnpackProblem};
+pub use error::{UnpackError, UnpackProblem, UnpackStep};
+pub(crate) use finish::completion_error;
 use limits::Budget;
 pub(crate) use limits::StreamBudget;
 pub use limits::UnpackLimits;
@@ -54,6 +56,8 @@ const OPAQUE: &[u8] = b".wh..wh..opq";
 #[derive(Debug)]
 pub struct Unpacker {
     tree: Tree,
+    /// How many layers were begun.
+    layers: usize,
     budget: Budget,
     /// The hashes of files by inode. Those of removed files stay until another file has their inode.
     hashes: HashMap<u64, ContentHash>,
@@ -67,6 +71,7 @@ impl Unpacker {
         let root = rustix::fs::open(root, flags, Mode::empty())?;
         Ok(Unpacker {
             tree: Tree::new(root)?,
+            layers: 0,
             budget: Budget::new(limits),
             hashes: HashMap::new(),
             skipped: Vec::new(),
@@ -76,15 +81,20 @@ impl Unpacker {
     /// Unpacks a layer, a tar archive that is not compressed. `packed` is the size of the layer in the registry.
     pub fn apply(&mut self, layer: &mut dyn Read, packed: u64) -> Result<(), UnpackError> {
         self.tree.begin_layer();
+        self.layers += 1;
+        let layer_number = self.layers;
         let mut reader = ArchiveReader::new(layer, self.budget.stream(packed));
         let unreadable = |source| UnpackError {
-            entry: None,
+            step: UnpackStep::Layer(layer_number),
             source,
         };
         while let Some(entry) = reader.next_entry().map_err(unreadable)? {
             let applied = self.apply_entry(&entry, &mut reader);
             applied.map_err(|source| UnpackError {
-                entry: Some(shown(&entry.path)),
+                step: UnpackStep::Entry {
+                    layer: layer_number,
+                    name: shown(&entry.path),
+                },
                 source,
             })?;
         }

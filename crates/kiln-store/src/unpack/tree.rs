@@ -17,6 +17,7 @@ use super::limits::Budget;
 use super::path::EntryPath;
 use crate::in_root;
 use crate::record::{open_directory, sorted_names};
+use crate::remove_tree::remove_tree;
 
 /// How many open directories are kept.
 const MAX_OPEN: usize = 64;
@@ -74,6 +75,16 @@ impl Tree {
         if let Some(directory) = self.existing_parent(path)? {
             return Ok(directory);
         }
+        let fd = self.make_directories(path.parent(), budget)?;
+        Ok(self.keep_open(path.parent(), fd)?)
+    }
+
+    /// Opens a directory. What is missing on the way to it is created.
+    pub(super) fn make_directories(
+        &mut self,
+        path: &[u8],
+        budget: &mut Budget,
+    ) -> Result<OwnedFd, UnpackProblem> {
         let Tree {
             root,
             depths,
@@ -95,9 +106,8 @@ impl Tree {
             brought.insert((parent_inode, name.to_vec()));
             Ok::<OwnedFd, UnpackProblem>(directory)
         };
-        let created = in_root::create_directories(root.as_fd(), path.parent(), &mut create);
-        let fd = created.map_err(parent_problem)?;
-        Ok(self.keep_open(path.parent(), fd)?)
+        let created = in_root::create_directories(root.as_fd(), path, &mut create);
+        created.map_err(parent_problem)
     }
 
     /// The directory of an entry. `None` if it does not exist.
@@ -307,19 +317,6 @@ pub(super) fn set_mode(parent: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Re
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     rustix::fs::fchmod(&directory, Mode::from_raw_mode((mode & 0o777) | 0o700))?;
     Ok(directory)
-}
-
-/// Removes a directory and everything in it.
-fn remove_tree(parent: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    for entry in sorted_names(directory.as_fd())? {
-        match rustix::fs::unlinkat(&directory, &*entry, AtFlags::empty()) {
-            Err(Errno::ISDIR | Errno::PERM) => remove_tree(directory.as_fd(), entry.to_bytes())?,
-            removed => removed?,
-        }
-    }
-    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
 }
 
 /// Removes what lower layers have under a name. Returns whether nothing is left.

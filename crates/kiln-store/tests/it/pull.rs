@@ -384,6 +384,76 @@ fn a_hostile_layer_leaves_nothing_behind() {
     assert_eq!(crate::images::entries(test.directory.path()), ["store"]);
 }
 
+/// Pulls an image whose config has a working directory and volumes.
+fn pull_with(
+    test: &TestStore,
+    registry: &TestRegistry,
+    working_dir: &str,
+    volumes: Vec<String>,
+) -> Result<kiln_store::PulledImage, Arc<PullError>> {
+    let mut spec = spec(vec![layer("data", b"content")]);
+    spec.run.working_dir = working_dir.to_owned();
+    spec.run.volumes = volumes.into_iter().collect();
+    let mut layout = ImageLayout::default();
+    let root = add_image(&mut layout, spec).unwrap();
+    registry.add("a/config:v1", &layout, &root);
+    let reference = registry.reference("a/config:v1");
+    pull(&test.store, &registry.client(), &reference, ALWAYS)
+}
+
+#[test]
+fn the_paths_of_a_config_are_limited_like_entries() {
+    let registry = TestRegistry::start();
+    let test = TestStore::new();
+    let check = |working_dir: &str, volumes: Vec<String>, expected: &str| {
+        let error = pull_with(&test, &registry, working_dir, volumes).unwrap_err();
+        let PullError::Unpack { source, .. } = &*error else {
+            panic!("{error}");
+        };
+        let error = source.source.to_string();
+        assert!(error.contains(expected), "{error}");
+        check_empty(&test);
+    };
+    let deep = "/a".repeat(300);
+    check(&deep, vec![], "the limit of 256 levels of directories");
+    check(
+        "/",
+        vec![deep.clone()],
+        "the limit of 256 levels of directories",
+    );
+    let long = "/a".repeat(18_000);
+    check(&long, vec![], "WorkingDir has more than 4096 bytes");
+    check(
+        "/",
+        vec![long],
+        "Volumes has a path of more than 4096 bytes",
+    );
+    let many = (0..129).map(|number| format!("/v{number}")).collect();
+    check("/", many, "Volumes has more than 128 paths");
+    // What is in the way is no error of the pull.
+    pull_with(&test, &registry, "/data/below", vec!["/data".to_owned()]).unwrap();
+}
+
+/// An earlier version left trees that could not be removed without ending the process.
+#[test]
+fn deep_work_of_a_killed_process_is_removed() {
+    let registry = registry();
+    let test = TestStore::new();
+    let work = test.store.directory().join("tmp/1-1");
+    fs::create_dir(&work).unwrap();
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
+    let mode = rustix::fs::Mode::RWXU;
+    let mut directory = rustix::fs::open(&work, flags, mode).unwrap();
+    for _ in 0..5_000 {
+        rustix::fs::mkdirat(&directory, "a", mode).unwrap();
+        directory = rustix::fs::openat(&directory, "a", flags, mode).unwrap();
+    }
+    drop(directory);
+    let reference = registry.reference("a/b:v1");
+    pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    assert_eq!(test.entries("tmp"), [""; 0]);
+}
+
 /// No image and no work is left.
 fn check_empty(test: &TestStore) {
     for name in ["roots", "refs", "tmp"] {
