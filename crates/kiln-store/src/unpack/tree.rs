@@ -41,8 +41,16 @@ pub(super) struct Tree {
     depths: HashMap<u64, u32>,
     /// The times of directories by inode. They are set at the end, because every new entry changes them.
     pub(super) directory_times: HashMap<u64, i64>,
-    /// The names that the present layer brought, each with the inode of its directory.
+    present: PresentLayer,
+}
+
+/// What is known about the layer that is being unpacked.
+#[derive(Default, Debug)]
+struct PresentLayer {
+    /// The names that it brought, each with the inode of its directory.
     brought: HashSet<(u64, Vec<u8>)>,
+    /// The inodes of directories in which lower layers have nothing. That stays so: what comes later is of this layer.
+    without_lower: HashSet<u64>,
 }
 
 impl Tree {
@@ -53,7 +61,7 @@ impl Tree {
             open: HashMap::new(),
             depths: HashMap::from([(inode, 0)]),
             directory_times: HashMap::new(),
-            brought: HashSet::new(),
+            present: PresentLayer::default(),
         })
     }
 
@@ -63,7 +71,7 @@ impl Tree {
 
     /// Starts the next layer.
     pub(super) fn begin_layer(&mut self) {
-        self.brought.clear();
+        self.present = PresentLayer::default();
     }
 
     /// The directory of an entry, which is created if it does not exist.
@@ -89,7 +97,7 @@ impl Tree {
             root,
             depths,
             directory_times,
-            brought,
+            present,
             ..
         } = self;
         let mut create = |parent: BorrowedFd<'_>, name: &[u8]| {
@@ -103,7 +111,8 @@ impl Tree {
             depths.insert(inode, depth);
             // A removed directory may have had this inode.
             directory_times.remove(&inode);
-            brought.insert((parent_inode, name.to_vec()));
+            present.brought.insert((parent_inode, name.to_vec()));
+            present.without_lower.insert(inode);
             Ok::<OwnedFd, UnpackProblem>(directory)
         };
         let created = in_root::create_directories(root.as_fd(), path, &mut create);
@@ -149,7 +158,8 @@ impl Tree {
     ) -> Result<u64, UnpackProblem> {
         let existing = stat(parent, name)?;
         let is_directory = |stat: &Stat| file_type(stat) == FileType::Directory;
-        if !existing.as_ref().is_some_and(is_directory) {
+        let is_new = !existing.as_ref().is_some_and(is_directory);
+        if is_new {
             budget.check_depth(parent.depth + 1)?;
             if existing.is_some() {
                 self.remove(parent, name)?;
@@ -160,6 +170,9 @@ impl Tree {
         let inode = rustix::fs::fstat(&directory)?.st_ino;
         self.depths.insert(inode, parent.depth + 1);
         self.bring(parent, name);
+        if is_new {
+            self.present.without_lower.insert(inode);
+        }
         Ok(inode)
     }
 
@@ -237,12 +250,15 @@ impl Tree {
         let Some(stat) = stat(parent, name)? else {
             return Ok(());
         };
-        remove_lower(&self.brought, parent.fd.as_fd(), parent.inode, name, &stat)?;
-        Ok(())
+        self.present
+            .remove_lower(parent.fd.as_fd(), parent.inode, name, &stat)
     }
 
     /// Removes what lower layers have in a directory. What this layer brought stays.
     pub(super) fn remove_lower_entries(&mut self, directory: &Directory) -> io::Result<()> {
+        if !self.present.without_lower.insert(directory.inode) {
+            return Ok(());
+        }
         let readable = open_directory(directory.fd.as_fd(), c".")?;
         for name in sorted_names(readable.as_fd())? {
             self.remove_lower(directory, name.to_bytes())?;
@@ -251,7 +267,7 @@ impl Tree {
     }
 
     fn bring(&mut self, parent: &Directory, name: &[u8]) {
-        self.brought.insert((parent.inode, name.to_vec()));
+        self.present.brought.insert((parent.inode, name.to_vec()));
     }
 
     /// Creates an entry, after what has its name was removed.
@@ -319,33 +335,39 @@ pub(super) fn set_mode(parent: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Re
     Ok(directory)
 }
 
-/// Removes what lower layers have under a name. Returns whether nothing is left.
-fn remove_lower(
-    brought: &HashSet<(u64, Vec<u8>)>,
-    parent: BorrowedFd<'_>,
-    parent_inode: u64,
-    name: &[u8],
-    stat: &Stat,
-) -> io::Result<bool> {
-    let is_brought = brought.contains(&(parent_inode, name.to_vec()));
-    if file_type(stat) != FileType::Directory {
-        if !is_brought {
-            rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
+impl PresentLayer {
+    /// Removes what lower layers have under a name. Each directory is listed once for all whiteouts of a layer.
+    fn remove_lower(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        parent_inode: u64,
+        name: &[u8],
+        stat: &Stat,
+    ) -> io::Result<()> {
+        let is_brought = self.brought.contains(&(parent_inode, name.to_vec()));
+        if file_type(stat) != FileType::Directory {
+            if !is_brought {
+                rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
+            }
+            return Ok(());
         }
-        return Ok(!is_brought);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if self.without_lower.insert(stat.st_ino) {
+            let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+            for entry in sorted_names(directory.as_fd())? {
+                let entry: &CStr = &entry;
+                let child = rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW)?;
+                let (directory, inode) = (directory.as_fd(), stat.st_ino);
+                self.remove_lower(directory, inode, entry.to_bytes(), &child)?;
+            }
+        }
+        if is_brought {
+            return Ok(());
+        }
+        match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            // Something in it was brought.
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+            removed => Ok(removed?),
+        }
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    let mut is_empty = true;
-    for entry in sorted_names(directory.as_fd())? {
-        let entry: &CStr = &entry;
-        let child = rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW)?;
-        let directory = directory.as_fd();
-        is_empty &= remove_lower(brought, directory, stat.st_ino, entry.to_bytes(), &child)?;
-    }
-    if is_brought || !is_empty {
-        return Ok(false);
-    }
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
-    Ok(true)
 }

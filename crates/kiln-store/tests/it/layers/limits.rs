@@ -192,3 +192,29 @@ fn directories_are_nested_at_most_256_deep() {
         expected,
     );
 }
+
+/// Each whiteout used to list everything that the layer brought.
+#[test]
+fn repeated_whiteouts_take_no_longer_than_entries() {
+    const COUNT: usize = 6_000;
+    for whiteout in ["q/.wh..wh..opq", ".wh.q"] {
+        let mut layer = Layer::default();
+        for number in 0..COUNT {
+            layer = layer.symlink(&format!("q/{number}"), "x");
+        }
+        for _ in 0..COUNT {
+            layer = layer.file(whiteout, "");
+        }
+        let layer = layer.end();
+        let root = tempfile::tempdir().unwrap();
+        let mut unpacker = Unpacker::new(root.path(), UnpackLimits::default()).unwrap();
+        let started = std::time::Instant::now();
+        let size = layer.len() as u64;
+        unpacker.apply(&mut layer.as_slice(), size).unwrap();
+        // It was more than a minute.
+        let taken = started.elapsed();
+        assert!(taken < std::time::Duration::from_secs(20), "{taken:?}");
+        let kept = std::fs::read_dir(root.path().join("q")).unwrap();
+        assert_eq!(kept.count(), COUNT, "{whiteout}");
+    }
+}
