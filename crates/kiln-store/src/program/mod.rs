@@ -44,6 +44,8 @@ pub enum ExecutableFormat {
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How much of a file decides its format.
 const HEAD: u64 = 4096;
+/// The largest table of program headers, as in Linux.
+const MAX_TABLE: usize = 64 << 10;
 /// `PT_INTERP`, the program header with the path of the dynamic loader.
 const PT_INTERP: u32 = 3;
 
@@ -148,10 +150,16 @@ fn elf(head: &[u8], file: &File) -> Option<ExecutableFormat> {
     };
     let entry_size = usize::try_from(fields.number(head, entry_size, 2)?).ok()?;
     let count = usize::try_from(fields.number(head, count, 2)?).ok()?;
-    let mut entries = vec![0; entry_size.checked_mul(count)?];
+    // The kernel runs nothing else. The fields are of the image, and the memory is ours.
+    let expected = if fields.is_64_bit { 56 } else { 32 };
+    let table_size = entry_size.checked_mul(count)?;
+    if entry_size != expected || table_size > MAX_TABLE {
+        return None;
+    }
+    let mut entries = vec![0; table_size];
     file.read_exact_at(&mut entries, table).ok()?;
     let mut interpreter = None;
-    for entry in entries.chunks_exact(entry_size.max(1)) {
+    for entry in entries.chunks_exact(expected) {
         if fields.number(entry, 0, 4)? != u64::from(PT_INTERP) {
             continue;
         }

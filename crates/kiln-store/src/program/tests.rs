@@ -122,3 +122,29 @@ fn an_elf_program_has_an_interpreter_or_is_static() {
     add(directory.path(), "program", 0o755, &damaged);
     assert_eq!(find().unwrap().format, ExecutableFormat::Other);
 }
+
+/// The header claims a table of 2 GiB in a file with holes.
+#[test]
+fn a_header_does_not_decide_how_much_memory_is_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut header = vec![0; 64];
+    header[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    header[18] = 62;
+    for (entry_size, count) in [(65_535_u16, 32_700_u16), (56, 65_535), (1, 1)] {
+        header[54..56].copy_from_slice(&entry_size.to_le_bytes());
+        header[56..58].copy_from_slice(&count.to_le_bytes());
+        add(directory.path(), "fn", 0o755, &header);
+        let file = fs::File::options()
+            .write(true)
+            .open(directory.path().join("fn"));
+        file.unwrap().set_len(2 << 30).unwrap();
+        let root = root(directory.path());
+        let found = find_program(root.as_fd(), &RunConfig::default(), "/fn").unwrap();
+        let format = found.map(|program| program.format);
+        assert_eq!(
+            format,
+            Some(ExecutableFormat::Other),
+            "{entry_size} {count}"
+        );
+    }
+}
