@@ -10,7 +10,7 @@ use kiln_oci::{
     Digest, ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions,
 };
 use kiln_runtime::{RunContext, RunError};
-use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store, StoredImage};
+use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store, StoreError, StoredImage};
 use tokio::runtime::Runtime;
 
 use crate::error::ImageRunError;
@@ -52,8 +52,11 @@ impl ImageSource {
             return Ok(None);
         }
         let store = self.store(options)?;
-        let found = store.find(&reference, &Platform::this_machine());
-        found.map_err(ImageRunError::Store)
+        match store.find(&reference, &Platform::this_machine()) {
+            // It is pulled again.
+            Err(StoreError::Damaged { .. }) => Ok(None),
+            found => found.map_err(ImageRunError::Store),
+        }
     }
 
     /// The digest that the name of an image in the store resolves to.

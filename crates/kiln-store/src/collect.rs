@@ -77,7 +77,7 @@ impl Store {
         let now = SystemTime::now();
         for image in images {
             let age = now.duration_since(image.last_used).unwrap_or_default();
-            if age <= limits.age && size.total <= limits.size {
+            if !image.is_damaged && age <= limits.age && size.total <= limits.size {
                 continue;
             }
             match self.remove(&image.digest) {
@@ -99,15 +99,13 @@ impl Store {
     fn candidates(&self) -> Result<Vec<Candidate>, StoreError> {
         let mut candidates = Vec::new();
         for (digest, directory) in self.image_directories()? {
-            let unpacked = match read_meta(&directory) {
-                Ok(meta) => meta.sizes.unpacked,
-                Err(_) => 0,
-            };
+            let meta = read_meta(&directory);
             candidates.push(Candidate {
                 blobs: self.blobs_of(&digest)?,
                 digest,
                 last_used: last_used(&directory),
-                unpacked,
+                is_damaged: meta.is_err() || !directory.join(names::USE).exists(),
+                unpacked: meta.map_or(0, |meta| meta.sizes.unpacked),
             });
         }
         Ok(candidates)
@@ -231,6 +229,8 @@ impl Store {
 struct Candidate {
     digest: Digest,
     last_used: SystemTime,
+    /// An image cannot be used without its lock and `meta.json`, which exist before it is visible.
+    is_damaged: bool,
     unpacked: u64,
     blobs: BTreeSet<Digest>,
 }

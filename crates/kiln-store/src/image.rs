@@ -1,6 +1,7 @@
 //! An unpacked image in use.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ impl StoredImage {
         self.state.store.open_blob(digest)
     }
 
-    /// Opens an image of a store. `None` if the store does not have it.
+    /// Opens an image of a store. `None` if the store does not have it completely.
     pub(crate) fn open(
         store: &Store,
         manifest_digest: &Digest,
@@ -69,10 +70,16 @@ impl StoredImage {
         let use_path = directory.join(names::USE);
         let use_lock = match FileLock::acquire_existing(&use_path, LockMode::Shared) {
             Ok(lock) => lock,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::io("lock", &use_path)(error)),
         };
-        let meta = read_meta(&directory)?;
+        let meta = match read_meta(&directory) {
+            // It is incomplete.
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            meta => meta?,
+        };
         if meta.unpack_version != UNPACK_VERSION || meta.manifest_digest != *manifest_digest {
             return Ok(None);
         }

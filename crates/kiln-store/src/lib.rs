@@ -70,4 +70,4 @@ pub use signatures::{
 };
 pub use store::{Durability, OpenStoreError, Store, StoreOptions};
 pub use unpack::{UnpackError, UnpackLimits, UnpackProblem, UnpackStep, Unpacker};
-pub use verify::{Damage, VerifyReport};
+pub use verify::{Damage, RemovedDamages, VerifyReport};

@@ -7,7 +7,7 @@ use kiln_oci::{Digest, ImageReference};
 
 use crate::error::StoreError;
 use crate::image::{names, read_meta};
-use crate::lock::FileLock;
+use crate::lock::{FileLock, LockMode};
 use crate::meta::ImageMeta;
 use crate::references::{ResolvedReference, entries};
 use crate::store::{Store, parse_image_directory_name};
@@ -69,7 +69,8 @@ impl Store {
     pub fn remove(&self, manifest_digest: &Digest) -> Result<(), StoreError> {
         let directory = self.image_directory(manifest_digest);
         let use_path = directory.join(names::USE);
-        let lock = match FileLock::try_acquire_existing(&use_path) {
+        // An incomplete image may lack the file. The lock excludes other processes that remove it too.
+        let lock = match FileLock::try_acquire(&use_path, LockMode::Exclusive) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Err(StoreError::InUse(manifest_digest.clone())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

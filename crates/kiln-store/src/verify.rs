@@ -33,6 +33,16 @@ pub enum Damage {
     Blob { digest: Digest },
 }
 
+/// What [`Store::remove_damaged`] removed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RemovedDamages {
+    /// The manifest digests of removed images.
+    pub images: Vec<Digest>,
+    pub blobs: Vec<Digest>,
+    /// Damaged images that stay because another process uses them.
+    pub in_use: BTreeSet<Digest>,
+}
+
 /// How many differences of one image are reported.
 const MAX_REPORTED: usize = 10;
 
@@ -47,7 +57,12 @@ impl Store {
                     report.bytes += image.meta().sizes.unpacked;
                     check_image(&image, &directory)
                 }
-                Ok(None) => continue,
+                // Another process removed it, at once.
+                Ok(None) if !directory.exists() => continue,
+                Ok(None) => {
+                    report.images += 1;
+                    vec!["it is incomplete".to_owned()]
+                }
                 Err(error) => {
                     report.images += 1;
                     vec![error_text(&error)]
@@ -81,20 +96,29 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what [`Store::verify`] found damaged, so that it is pulled again.
-    pub fn remove_damaged(&self, damages: &[Damage]) -> Result<(), StoreError> {
+    /// Removes what [`Store::verify`] found damaged, so that it is pulled again. Images in use stay.
+    pub fn remove_damaged(&self, damages: &[Damage]) -> Result<RemovedDamages, StoreError> {
+        let mut removed = RemovedDamages::default();
         for damage in damages {
             match damage {
                 Damage::Image {
                     manifest_digest, ..
                 } => match self.remove(manifest_digest) {
+                    Ok(()) => removed.images.push(manifest_digest.clone()),
+                    // For another of its damages, or by another process.
                     Err(StoreError::NotFound(_)) => {}
-                    removed => removed?,
+                    Err(StoreError::InUse(digest)) => {
+                        removed.in_use.insert(digest);
+                    }
+                    Err(error) => return Err(error),
                 },
-                Damage::Blob { digest } => remove_file(&self.blob_path(digest))?,
+                Damage::Blob { digest } => {
+                    remove_file(&self.blob_path(digest))?;
+                    removed.blobs.push(digest.clone());
+                }
             }
         }
-        Ok(())
+        Ok(removed)
     }
 }
 

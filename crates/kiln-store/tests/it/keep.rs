@@ -374,3 +374,55 @@ fn files_in_the_place_of_removed_ones_are_no_damage() {
     let damages = test.store.verify().unwrap().damages;
     assert!(damages.is_empty(), "{damages:?}");
 }
+
+/// Removes what is damaged of the three images, of which the first is in use.
+#[test]
+fn damage_is_removed_although_one_image_is_in_use() {
+    let (registry, test, digests) = three_images();
+    let reference = registry.reference("a/1:v1");
+    let used = test.store.find(&reference, &amd64()).unwrap();
+    for digest in &digests {
+        fs::write(image_path(&test, digest).join("root/own"), "changed").unwrap();
+    }
+    let damages = test.store.verify().unwrap().damages;
+    assert_eq!(damages.len(), 3);
+    let removed = test.store.remove_damaged(&damages).unwrap();
+    let mut others = digests[1..].to_vec();
+    others.sort();
+    let mut images = removed.images;
+    images.sort();
+    assert_eq!(images, others);
+    assert_eq!(removed.in_use.into_iter().collect::<Vec<_>>(), digests[..1]);
+    assert_eq!(kept(&test), digests[..1]);
+    drop(used);
+}
+
+/// Such images are never used, and their files would stay.
+#[test]
+fn incomplete_images_are_damage_and_are_collected() {
+    let (registry, test, digests) = three_images();
+    let break_images = || {
+        fs::remove_file(image_path(&test, &digests[0]).join(".use")).unwrap();
+        fs::write(image_path(&test, &digests[1]).join("meta.json"), "").unwrap();
+        fs::remove_file(image_path(&test, &digests[2]).join("meta.json")).unwrap();
+    };
+    break_images();
+    let damages = test.store.verify().unwrap().damages;
+    assert_eq!(damages.len(), 3, "{damages:?}");
+    let removed = test.store.remove_damaged(&damages).unwrap();
+    assert_eq!(removed.images.len(), 3);
+    for number in 1..=3 {
+        let reference = registry.reference(&format!("a/{number}:v1"));
+        let policy = PullPolicy::IfNotPresent;
+        pull(&test.store, &registry.client(), &reference, policy).unwrap();
+    }
+    break_images();
+    let everything = CollectLimits {
+        size: u64::MAX,
+        age: NO_AGE,
+    };
+    let collected = test.store.collect(&everything).unwrap();
+    assert_eq!(collected.images.len(), 3, "{:?}", collected.images);
+    assert_eq!(test.entries("roots").len(), 0);
+    assert!(test.store.verify().unwrap().damages.is_empty());
+}

@@ -138,6 +138,8 @@ fn damage_is_found_and_removed() {
     );
     let removed = test.kiln(&["verify", "--store=store", "--remove"]);
     assert_eq!(removed.code, Some(0), "{removed:?}");
+    let expected = format!("removed image {}\n", test.digest);
+    assert!(removed.stdout.ends_with(&expected), "{removed:?}");
     test.output(&["pull", &test.image, "--store=store"]);
     test.output(&["verify", "--store=store"]);
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_oci::{ImageReference, Platform, PullPolicy};
+use kiln_oci::{Digest, ImageReference, Platform, PullPolicy};
 use kiln_signature::PublicKey;
 use kiln_store::{
-    Damage, KeyFileError, RepositoryCheck, SignatureRequest, SignatureSource, VerifiedImage,
+    Damage, KeyFileError, RepositoryCheck, SignatureRequest, SignatureSource, Store, VerifiedImage,
     read_public_key, verify_signatures,
 };
 
@@ -123,7 +123,7 @@ fn verify_store(ui: &Ui, args: &VerifyArgs) -> Result<()> {
     ui.write_data(total.as_bytes())?;
     match (report.damages.len(), args.remove) {
         (0, _) => Ok(()),
-        (_, true) => Ok(store.remove_damaged(&report.damages)?),
+        (_, true) => remove(ui, &store, &report.damages),
         (count, false) => Err(CommandError {
             hint: Some(
                 "remove what is damaged with --remove; it is pulled again when it is needed"
@@ -135,4 +135,26 @@ fn verify_store(ui: &Ui, args: &VerifyArgs) -> Result<()> {
         }
         .into()),
     }
+}
+
+/// Removes what is damaged. Images in use stay, which is an error after all others are removed.
+fn remove(ui: &Ui, store: &Store, damages: &[Damage]) -> Result<()> {
+    let removed = store.remove_damaged(damages)?;
+    let images = removed.images.iter();
+    let images = images.map(|digest| format!("removed image {digest}\n"));
+    let blobs = removed.blobs.iter();
+    let blobs = blobs.map(|digest| format!("removed blob {digest}\n"));
+    ui.write_data(images.chain(blobs).collect::<String>().as_bytes())?;
+    if removed.in_use.is_empty() {
+        return Ok(());
+    }
+    let in_use: Vec<&str> = removed.in_use.iter().map(Digest::as_str).collect();
+    Err(CommandError {
+        hint: Some("repeat it when no function of these images runs".to_owned()),
+        ..CommandError::new(format!(
+            "error: damaged images are in use: {}",
+            in_use.join(", ")
+        ))
+    }
+    .into())
 }
