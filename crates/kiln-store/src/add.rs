@@ -1,12 +1,13 @@
 //! Unpacks an image whose blobs are in the store, and makes it visible.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use kiln_oci::{Descriptor, Digest, ImageConfig, LayerFormatError, Platform, media_type};
 
+use crate::cancel::{CancelFlag, CancelledReader};
 use crate::decompress::PackedLayer;
 use crate::error::StoreError;
 use crate::image::{StoredImage, names};
@@ -67,6 +68,7 @@ impl Store {
     pub(crate) fn lock_image(
         &self,
         manifest_digest: &Digest,
+        cancel: &CancelFlag,
         on_wait: &dyn Fn(),
     ) -> Result<AddLock, StoreError> {
         let path = self.locks_path().join(file_name(manifest_digest));
@@ -74,7 +76,7 @@ impl Store {
         let locked = match tried {
             Ok(None) => {
                 on_wait();
-                FileLock::acquire(&path, LockMode::Exclusive)
+                FileLock::acquire(&path, LockMode::Exclusive, cancel)
             }
             Ok(Some(lock)) => Ok(lock),
             Err(error) => Err(error),
@@ -84,9 +86,10 @@ impl Store {
     }
 
     /// Keeps blobs from being removed while an image is added.
-    pub(crate) fn lock_blobs(&self) -> Result<FileLock, StoreError> {
+    pub(crate) fn lock_blobs(&self, cancel: &CancelFlag) -> Result<FileLock, StoreError> {
         let path = self.lock_path();
-        FileLock::acquire(&path, LockMode::Shared).map_err(StoreError::io("lock", &path))
+        let locked = FileLock::acquire(&path, LockMode::Shared, cancel);
+        locked.map_err(StoreError::io("lock", &path))
     }
 }
 
@@ -117,7 +120,11 @@ impl NewImage {
     }
 
     /// Unpacks the next layer, a blob of the store.
-    pub(crate) fn unpack_layer(&mut self, index: usize) -> Result<(), AddError> {
+    pub(crate) fn unpack_layer(
+        &mut self,
+        index: usize,
+        cancel: &CancelFlag,
+    ) -> Result<(), AddError> {
         let Some(layer) = self.parts.layers.get(index) else {
             return Ok(());
         };
@@ -133,7 +140,11 @@ impl NewImage {
             diff_id,
         };
         let unpacker = &mut self.unpacker;
-        Ok(packed.decompress(|archive| unpacker.apply(archive, layer.size))??)
+        let unpack = |stream: &mut dyn Read| {
+            let mut archive = CancelledReader { stream, cancel };
+            unpacker.apply(&mut archive, layer.size)
+        };
+        Ok(packed.decompress(unpack)??)
     }
 
     /// Makes the image visible, after its last layer.

@@ -30,6 +30,7 @@
 mod add;
 mod archive;
 mod blobs;
+mod cancel;
 mod collect;
 mod decompress;
 mod error;

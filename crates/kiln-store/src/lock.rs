@@ -7,8 +7,11 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+
+use crate::cancel::CancelFlag;
 
 /// Which other locks a lock excludes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +22,9 @@ pub(crate) enum LockMode {
     Exclusive,
 }
 
+/// How often a lock that another process has is tried.
+const RETRY: Duration = Duration::from_millis(20);
+
 /// A locked file. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct FileLock {
@@ -26,13 +32,21 @@ pub(crate) struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file, which is created if it does not exist. Waits for other locks.
-    pub(crate) fn acquire(path: &Path, mode: LockMode) -> io::Result<FileLock> {
+    /// Locks a file, which is created if it does not exist. Waits for other locks, until it is cancelled.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the kernel can wait for a lock, but nothing can end that"
+    )]
+    pub(crate) fn acquire(
+        path: &Path,
+        mode: LockMode,
+        cancel: &CancelFlag,
+    ) -> io::Result<FileLock> {
         loop {
-            let file = create(path)?;
-            wait_for_lock(&file, mode)?;
-            if has_name(&file, path)? {
-                return Ok(FileLock { file });
+            cancel.check()?;
+            match FileLock::try_acquire(path, mode)? {
+                Some(lock) => return Ok(lock),
+                None => std::thread::sleep(RETRY),
             }
         }
     }

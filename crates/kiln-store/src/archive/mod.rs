@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use kiln_oci::{Descriptor, Digest, ImageIndex, ImageReference, Platform, media_type};
 
 use crate::add::{AddError, ImageParts, NewImage};
+use crate::cancel::CancelFlag;
 use crate::error::StoreError;
 use crate::image::StoredImage;
 use crate::references::ResolvedReference;
@@ -181,7 +182,7 @@ impl Store {
         name: Option<&ImageReference>,
     ) -> Result<Vec<ImportedImage>, ArchiveError> {
         self.remove_abandoned_work()?;
-        let _blob_lock = self.lock_blobs()?;
+        let _blob_lock = self.lock_blobs(&CancelFlag::default())?;
         let work = self.work_directory()?;
         let files = ArchiveFiles::read(from, &work, self.options().limits.image_bytes)?;
         let mut imported = Vec::new();
@@ -239,7 +240,8 @@ impl Store {
         for layer in &parts.layers {
             self.check_size(layer)?;
         }
-        let _image_lock = self.lock_image(&parts.manifest_digest, &|| {})?;
+        let never = CancelFlag::default();
+        let _image_lock = self.lock_image(&parts.manifest_digest, &never, &|| {})?;
         match StoredImage::open(self, &parts.manifest_digest) {
             Err(StoreError::Damaged { .. }) | Ok(None) => {}
             Err(error) => return Err(error.into()),
@@ -248,7 +250,7 @@ impl Store {
         let unpack = || -> Result<StoredImage, AddError> {
             let mut image = NewImage::begin(self, parts.clone())?;
             for layer in 0..parts.layers.len() {
-                image.unpack_layer(layer)?;
+                image.unpack_layer(layer, &never)?;
             }
             image.publish()
         };

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::run::{blocking, joined};
 use super::{PullError, PullEvent, PullProgress, PullRequest};
 use crate::add::ImageParts;
+use crate::cancel::CancelFlag;
 use crate::error::StoreError;
 use crate::list::remove_file;
 use crate::lock::{FileLock, LockMode};
@@ -22,6 +23,7 @@ const AT_ONCE: usize = 4;
 pub(super) struct Downloads {
     pub(super) reference: ImageReference,
     pub(super) progress: Arc<dyn PullProgress>,
+    pub(super) cancel: CancelFlag,
     layers: Vec<Descriptor>,
     tasks: BTreeMap<Digest, DownloadTask>,
 }
@@ -43,6 +45,7 @@ impl Downloads {
         request: &PullRequest,
         parts: &ImageParts,
         progress: Arc<dyn PullProgress>,
+        cancel: &CancelFlag,
     ) -> Downloads {
         let mut seen = BTreeSet::new();
         let is_missing = |layer: &&Descriptor| {
@@ -61,6 +64,7 @@ impl Downloads {
                 reference: request.reference.clone(),
                 layer: layer.clone(),
                 progress: Arc::clone(&progress),
+                cancel: cancel.clone(),
             };
             let slots = Arc::clone(&slots);
             let task = async move {
@@ -75,6 +79,7 @@ impl Downloads {
             tasks: tasks.collect(),
             layers: parts.layers.clone(),
             progress,
+            cancel: cancel.clone(),
         }
     }
 
@@ -94,6 +99,7 @@ struct Download {
     reference: ImageReference,
     layer: Descriptor,
     progress: Arc<dyn PullProgress>,
+    cancel: CancelFlag,
 }
 
 impl Download {
@@ -106,6 +112,7 @@ impl Download {
             reference,
             layer,
             progress,
+            cancel,
         } = self;
         let limit = store.options().limits.image_bytes;
         if layer.size > limit {
@@ -116,7 +123,7 @@ impl Download {
         let (at, checked) = (path.clone(), layer.digest.clone());
         let in_store = store.clone();
         let opened = blocking(move || {
-            let lock = FileLock::acquire(&at, LockMode::Exclusive);
+            let lock = FileLock::acquire(&at, LockMode::Exclusive, &cancel);
             let lock = lock.map_err(StoreError::io("create", &at))?;
             if in_store.has_blob(&checked) {
                 remove_file(&at)?;

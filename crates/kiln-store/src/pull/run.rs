@@ -9,6 +9,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::layers::Downloads;
 use super::{PullError, PullEvent, PullOrigin, PullProgress, PullRequest, PulledImage};
 use crate::add::{ImageParts, NewImage};
+use crate::cancel::{CancelFlag, CancelOnDrop};
 use crate::error::StoreError;
 use crate::image::StoredImage;
 use crate::references::ResolvedReference;
@@ -118,7 +119,10 @@ impl RunningPull {
             &digest,
             &parts.manifest_digest,
         );
+        // When this future is dropped, nothing needs the image any more.
+        let cancel = CancelOnDrop::default();
         let step = AddStep {
+            cancel: cancel.flag.clone(),
             store: store.clone(),
             parts: parts.clone(),
             progress: Arc::clone(&progress),
@@ -127,7 +131,8 @@ impl RunningPull {
         let (locks, image, origin) = match begun {
             Begun::Stored(image) => (None, image, PullOrigin::Confirmed),
             Begun::Locked(locks) => {
-                let downloads = Downloads::start(&store, &registry, &request, &parts, progress);
+                let downloads =
+                    Downloads::start(&store, &registry, &request, &parts, progress, &cancel.flag);
                 let image = downloads.unpack(&store, parts).await?;
                 (Some(locks), image, PullOrigin::Registry)
             }
@@ -145,6 +150,7 @@ impl RunningPull {
 
 /// The blocking beginning of an addition.
 struct AddStep {
+    cancel: CancelFlag,
     store: Store,
     parts: ImageParts,
     progress: Arc<dyn PullProgress>,
@@ -164,6 +170,7 @@ impl AddStep {
         documents: &[(kiln_oci::Digest, bytes::Bytes)],
     ) -> Result<Begun, StoreError> {
         let AddStep {
+            cancel,
             store,
             parts,
             progress,
@@ -180,13 +187,13 @@ impl AddStep {
             return Ok(Begun::Stored(image));
         }
         store.remove_abandoned_work()?;
-        let blob_lock = store.lock_blobs()?;
+        let blob_lock = store.lock_blobs(&cancel)?;
         let work = store.work_directory()?;
         for (digest, bytes) in documents {
             store.write_blob(&work, digest, bytes)?;
         }
         let on_wait = || progress.event(PullEvent::Waiting);
-        let image_lock = store.lock_image(&parts.manifest_digest, &on_wait)?;
+        let image_lock = store.lock_image(&parts.manifest_digest, &cancel, &on_wait)?;
         if let Some(image) = open()? {
             store.write_resolved(&work, record)?;
             return Ok(Begun::Stored(image));
@@ -228,8 +235,9 @@ impl Downloads {
         let mut image = begun.map_err(as_pull_error)?;
         for layer in 0..layers {
             self.wait_for(layer).await?;
+            let cancel = self.cancel.clone();
             let unpacked = run_blocking(move || {
-                image.unpack_layer(layer)?;
+                image.unpack_layer(layer, &cancel)?;
                 Ok(image)
             });
             image = unpacked.await?.map_err(as_pull_error)?;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use kiln_oci::{Descriptor, Digest, SignatureBlob};
 use serde::{Deserialize, Serialize};
 
+use crate::cancel::CancelFlag;
 use crate::error::StoreError;
 use crate::list::remove_file;
 use crate::references::entries;
@@ -63,7 +64,7 @@ impl Store {
         if blobs.is_empty() || !self.has_blob(digest) {
             return Ok(());
         }
-        let _blob_lock = self.lock_blobs()?;
+        let _blob_lock = self.lock_blobs(&CancelFlag::default())?;
         let work = self.work_directory()?;
         for blob in blobs {
             self.write_blob(&work, &blob.descriptor.digest, &blob.bytes)?;

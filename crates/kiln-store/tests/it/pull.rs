@@ -454,6 +454,44 @@ fn deep_work_of_a_killed_process_is_removed() {
     assert_eq!(test.entries("tmp"), [""; 0]);
 }
 
+/// A caller that gives up while another process adds the image leaves no thread that waits.
+#[test]
+fn a_dropped_pull_waits_for_no_lock() {
+    let registry = registry();
+    let test = TestStore::new();
+    let (layout, root) = image(vec![layer("data", b"locked")]);
+    registry.add("a/locked:v1", &layout, &root);
+    let reference = registry.reference("a/locked:v1");
+    let digest = layer_digests(&layout, &root)[0]
+        .to_string()
+        .replace(':', "-");
+    let manifest = root.digest.to_string().replace(':', "-");
+    for path in [format!("locks/{manifest}"), format!("partial/{digest}")] {
+        let locked = fs::File::create(test.store.directory().join(&path)).unwrap();
+        locked.lock().unwrap();
+        let request = PullRequest {
+            reference: reference.clone(),
+            platform: amd64(),
+            policy: ALWAYS,
+        };
+        let (sender, ended) = std::sync::mpsc::channel();
+        let (store, client) = (test.store.clone(), registry.client());
+        std::thread::spawn(move || {
+            let runtime = runtime();
+            let pulled = store.pull(&client, &request, Arc::new(()));
+            let timeout = std::time::Duration::from_millis(300);
+            let late = runtime.block_on(async { tokio::time::timeout(timeout, pulled).await });
+            // Waits for its threads.
+            drop(runtime);
+            sender.send(late.is_err()).unwrap();
+        });
+        let is_late = ended.recv_timeout(std::time::Duration::from_secs(30));
+        assert_eq!(is_late, Ok(true), "{path}");
+        drop(locked);
+        fs::remove_file(test.store.directory().join(&path)).unwrap();
+    }
+}
+
 /// No image and no work is left.
 fn check_empty(test: &TestStore) {
     for name in ["roots", "refs", "tmp"] {
