@@ -7,6 +7,7 @@ pub const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 pub const OCI_LAYER_GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 pub const OCI_LAYER_ZSTD: &str = "application/vnd.oci.image.layer.v1.tar+zstd";
 pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+pub const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 pub const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 /// The payload of one of cosign's classic signatures.
 pub const COSIGN_PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -26,6 +27,11 @@ pub fn is_manifest(media_type: &str) -> bool {
 /// Whether it lists the manifests of several platforms.
 pub fn is_index(media_type: &str) -> bool {
     matches!(media_type, OCI_INDEX | DOCKER_LIST)
+}
+
+/// Whether a config describes an image with files, and not an artifact.
+pub fn is_image_config(media_type: &str) -> bool {
+    [OCI_CONFIG, DOCKER_CONFIG].contains(&media_type)
 }
 
 /// Whether a blob is a tar archive, compressed or not. Non-distributable layers and the layers of other artifacts have more

@@ -23,6 +23,7 @@ use crate::work::WorkDirectory;
 pub(crate) struct ImageParts {
     pub(crate) manifest_digest: Digest,
     pub(crate) config_digest: Digest,
+    pub(crate) config_media_type: String,
     pub(crate) config: ImageConfig,
     /// Lowest first.
     pub(crate) layers: Vec<Descriptor>,
@@ -96,7 +97,19 @@ impl Store {
 impl NewImage {
     /// Starts to unpack an image.
     pub(crate) fn begin(store: &Store, parts: ImageParts) -> Result<NewImage, AddError> {
-        let diff_ids = parts.config.diff_ids(parts.layers.len())?;
+        let is_layer = |layer: &Descriptor| media_type::is_layer(&layer.media_type);
+        let kind = match parts.layers.iter().all(is_layer) {
+            true => ImageKind::Image,
+            false => ImageKind::Artifact,
+        };
+        let layers = parts.layers.len();
+        let diff_ids = parts.config.diff_ids(layers)?;
+        let is_image =
+            kind == ImageKind::Image && media_type::is_image_config(&parts.config_media_type);
+        if is_image && diff_ids.iter().any(Option::is_none) {
+            let diff_ids = 0;
+            return Err(LayerFormatError::Count { layers, diff_ids }.into());
+        }
         let work = store.work_directory()?;
         let root = work.path().join(names::ROOT);
         create_directory(&root).map_err(StoreError::io("create", &root))?;
@@ -105,12 +118,8 @@ impl NewImage {
             .map_err(|error| StoreError::io("create", &root)(error.into()))?;
         let unpacker = Unpacker::new(&root, store.options().limits.clone());
         let unpacker = unpacker.map_err(StoreError::io("open", &root))?;
-        let is_layer = |layer: &Descriptor| media_type::is_layer(&layer.media_type);
         Ok(NewImage {
-            kind: match parts.layers.iter().all(is_layer) {
-                true => ImageKind::Image,
-                false => ImageKind::Artifact,
-            },
+            kind,
             store: store.clone(),
             parts,
             diff_ids,

@@ -63,7 +63,9 @@ pub enum PlainHttp {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegistryLimits {
     pub manifest: u64,
-    /// A config or a layer.
+    /// The config of an image.
+    pub config: u64,
+    /// Another blob that is read into memory.
     pub blob: u64,
 }
 
@@ -71,6 +73,7 @@ impl Default for RegistryLimits {
     fn default() -> RegistryLimits {
         RegistryLimits {
             manifest: 4 << 20,
+            config: 8 << 20,
             blob: 8 << 20,
         }
     }

@@ -28,6 +28,7 @@ pub struct ResolvedImage {
     pub manifest_digest: Digest,
     pub config: ImageConfig,
     pub config_digest: Digest,
+    pub config_media_type: String,
     /// The layers, lowest first.
     pub layers: Vec<Descriptor>,
     /// Indexes, manifest and config as the registry has them.
@@ -65,6 +66,7 @@ impl RegistryClient {
                         manifest_digest: stored.descriptor.digest,
                         config,
                         config_digest: manifest.config.digest,
+                        config_media_type: manifest.config.media_type,
                         layers: manifest.layers,
                         documents,
                     });
@@ -79,7 +81,16 @@ impl RegistryClient {
                 });
             };
             let by_digest = reference.with_digest(entry.digest.clone());
+            let expected = entry.size;
             stored = self.fetch_manifest(&endpoint, &by_digest).await?;
+            let actual = stored.bytes.len() as u64;
+            if actual != expected {
+                return Err(RegistryError::Size {
+                    subject: format!("manifest {by_digest}"),
+                    expected,
+                    actual,
+                });
+            }
         }
         Err(RegistryError::Protocol {
             url: reference.to_string(),
@@ -139,7 +150,7 @@ impl RegistryClient {
         reference: &ImageReference,
         manifest: &ImageManifest,
     ) -> Result<(ImageConfig, Bytes), RegistryError> {
-        let limit = self.state.options.limits.blob;
+        let limit = self.state.options.limits.config;
         let bytes = self.fetch_blob(endpoint, &manifest.config, limit).await?;
         let config = ImageConfig::parse(&bytes).map_err(|source| RegistryError::Config {
             image: reference.to_string(),

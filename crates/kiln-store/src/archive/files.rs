@@ -128,7 +128,7 @@ impl ArchiveFiles {
                     None => return Ok(None),
                 },
             };
-            let config_digest = image.config.digest;
+            let (config_digest, config_media_type) = (image.config.digest, image.config.media_type);
             let config = ImageConfig::parse(&self.document(&config_digest)?)
                 .map_err(|error| invalid(&config_digest, error))?;
             documents.push(config_digest.clone());
@@ -136,6 +136,7 @@ impl ArchiveFiles {
                 parts: ImageParts {
                     manifest_digest: descriptor.digest,
                     config_digest,
+                    config_media_type,
                     config,
                     layers: image.layers,
                 },

@@ -104,12 +104,14 @@ impl RunningPull {
             manifest_digest,
             config,
             config_digest,
+            config_media_type,
             layers,
             documents,
         } = resolved;
         let parts = ImageParts {
             manifest_digest,
             config_digest,
+            config_media_type,
             config,
             layers,
         };

@@ -99,6 +99,31 @@ fn policies_decide_when_the_registry_is_asked() {
 }
 
 #[test]
+fn a_manifest_has_the_size_that_its_index_gives() {
+    let registry = TestRegistry::start();
+    let test = TestStore::new();
+    let mut layout = ImageLayout::default();
+    let mut manifest = add_image(&mut layout, spec(vec![layer("x", b"x")])).unwrap();
+    manifest.size += 5;
+    let index = kiln_oci::ImageIndex {
+        schema_version: 2,
+        media_type: Some(kiln_oci::media_type::OCI_INDEX.to_owned()),
+        manifests: vec![manifest.clone()],
+    };
+    let index = serde_json::to_vec(&index).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_INDEX, index.into());
+    registry.add("a/b:v1", &layout, &root);
+    let reference = registry.reference("a/b:v1");
+    let error = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap_err();
+    let expected = format!(
+        "should have {} bytes but has {}",
+        manifest.size,
+        manifest.size - 5
+    );
+    assert!(error.to_string().contains(&expected), "{error}");
+}
+
+#[test]
 fn an_unavailable_registry_leaves_the_image_in_use() {
     let registry = registry();
     let test = TestStore::new();
@@ -346,6 +371,27 @@ fn invalid_content_leaves_nothing_behind() {
         assert_eq!(error.class(), ErrorClass::Internal, "{error}");
         check_empty(&test);
     }
+}
+
+#[test]
+fn an_image_without_diff_ids_is_refused() {
+    let (mut layout, root) = image(vec![layer("data", b"one")]);
+    let manifests = layout.manifests_below(&root).unwrap();
+    let Manifest::Image(mut manifest) = manifests[0].manifest.clone() else {
+        panic!("an image");
+    };
+    let config =
+        br#"{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}"#;
+    manifest.config = layout.add_blob(kiln_oci::media_type::OCI_CONFIG, config.to_vec().into());
+    let bytes = serde_json::to_vec(&manifest).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_MANIFEST, bytes.into());
+    let registry = TestRegistry::start();
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let error = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap_err();
+    assert!(matches!(*error, PullError::LayerFormat { .. }), "{error}");
+    check_empty(&test);
 }
 
 #[test]
