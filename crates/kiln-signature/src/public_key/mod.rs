@@ -15,6 +15,7 @@ use webpki::ring::{
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 /// The first byte of a point that has both of its coordinates.
 const UNCOMPRESSED: u8 = 4;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const BEGIN: &str = "-----BEGIN ";
 
 /// A public key with the name that messages use for it.
@@ -66,6 +67,8 @@ pub enum PublicKeyError {
 impl PublicKey {
     /// Reads a PEM file with one public key (`SubjectPublicKeyInfo`). `name` is used in messages.
     pub fn from_pem(name: &str, pem: &[u8]) -> Result<PublicKey, PublicKeyError> {
+        // Editors write it in front of the text.
+        let pem = pem.strip_prefix(BYTE_ORDER_MARK).unwrap_or(pem);
         check_label(pem)?;
         let key = SubjectPublicKeyInfoDer::from_pem_slice(pem);
         let key = key.map_err(|_| PublicKeyError::Malformed)?;

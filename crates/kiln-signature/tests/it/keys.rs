@@ -18,6 +18,8 @@ fn the_type_of_a_key_is_known() {
         assert_eq!(key_type.to_string(), text);
         assert!(format!("{:?}", key(name)).contains(name));
     }
+    let marked = ["\u{feff}".as_bytes(), &file("p256.pub")].concat();
+    assert_eq!(PublicKey::from_pem("p256", &marked), Ok(key("p256")));
 }
 
 #[test]

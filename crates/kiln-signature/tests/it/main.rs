@@ -1,7 +1,8 @@
-//! Signatures made with openssl (`tests/vectors/make`), and altered ones.
+//! Signatures made with openssl (`tests/vectors/make`), altered ones, and those of cosign (`tests/cosign/make`).
 
 mod bundles;
 mod classic;
+mod cosign;
 mod keys;
 mod limits;
 
@@ -96,7 +97,11 @@ impl Vector {
 }
 
 fn file(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/vectors/{name}", env!("CARGO_MANIFEST_DIR"));
+    file_in("vectors", name)
+}
+
+fn file_in(directory: &str, name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/{directory}/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
