@@ -1,7 +1,10 @@
 //! The values of Secrets, and texts without them.
 //!
 //! Texts for people (logs, errors, reports) are searched for the values of the Secrets that a command knows, as they are in the
-//! file and decoded. Other resources and configurations are treated like Secrets if they have the annotation [`SECRET`].
+//! file, decoded, and with the escapes of printed structures; a value that is JSON or YAML has values of its own. Other resources
+//! and configurations are treated like Secrets if they have the annotation [`SECRET`].
+
+mod spellings;
 
 use std::collections::BTreeSet;
 
@@ -12,12 +15,19 @@ use kiln_yaml::{Document, NodeRef, parse_until_error};
 use memchr::memmem;
 
 use crate::results::{FunctionResult, ResultItem};
+use spellings::spellings;
 
 /// `true` marks a resource whose values are secret.
 pub const SECRET: &str = "kiln.dev/secret";
 
 /// Shorter values occur in other words, so replacing them would make texts unreadable without hiding anything.
 const SHORTEST_VALUE: usize = 4;
+
+/// Longer lines are searched for in pieces, of which programs may print some. The search for a long text is also slow to build.
+const PIECE: usize = 256;
+
+/// How deep a value is searched for other values: JSON in base64, for example, is two deep.
+const DEPTH: usize = 4;
 
 /// Values that are no secret wherever they stand.
 const WORDS: [&str; 3] = ["true", "false", "null"];
@@ -82,17 +92,25 @@ impl SecretValues {
         }
     }
 
+    /// Adds a value, and the values that it contains.
     fn add_text(&mut self, value: &str) {
-        self.add_value(value);
-        if let Some(decoded) = decode_base64(value) {
-            self.add_value(&decoded);
+        let mut level = vec![value.to_owned()];
+        for _ in 0..DEPTH {
+            for value in &level {
+                self.add_lines(value);
+            }
+            let contained = level.iter().flat_map(|value| {
+                let decoded = decode_base64(value);
+                decoded.into_iter().chain(contained_values(value))
+            });
+            level = contained.collect();
         }
     }
 
-    fn add_value(&mut self, value: &str) {
+    fn add_lines(&mut self, value: &str) {
         for line in value.lines().map(str::trim) {
             if line.len() >= SHORTEST_VALUE && !WORDS.contains(&line) {
-                self.values.insert(line.to_owned());
+                self.values.extend(pieces(line).flat_map(spellings));
             }
         }
     }
@@ -127,8 +145,13 @@ impl SecretMask {
             Mask::Nothing => text.to_owned(),
             Mask::Values(values) => {
                 let mut masked = String::with_capacity(text.len());
-                values.replace_all_with(text, &mut masked, |_, _, masked| {
-                    masked.push_str(MASKED);
+                let mut end = None;
+                values.replace_all_with(text, &mut masked, |found, _, masked| {
+                    // The pieces of a value are shown as one.
+                    if end != Some(found.start()) {
+                        masked.push_str(MASKED);
+                    }
+                    end = Some(found.end());
                     true
                 });
                 masked
@@ -219,6 +242,41 @@ pub fn may_have_secrets(text: &[u8]) -> bool {
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
     };
     after_key.any(is_kind) || text.contains(SECRET)
+}
+
+/// The parts of a line, none of which is short if the line is not.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        if text.len() < 2 * PIECE {
+            return Some(text);
+        }
+        let (piece, left) = text.split_at(text.floor_char_boundary(PIECE));
+        rest = Some(left);
+        Some(piece)
+    })
+}
+
+/// The values of a text that is a structure in JSON or YAML.
+fn contained_values(text: &str) -> Vec<String> {
+    // Most values are one word, which is not parsed.
+    if !text.contains([':', '[', '-']) {
+        return Vec::new();
+    }
+    let (documents, _) = parse_until_error(text.as_bytes());
+    let mut values = Vec::new();
+    for document in &documents {
+        let mut pending = vec![document.root()];
+        while let Some(node) = pending.pop() {
+            pending.extend(node.entries().map(|(_, value)| value));
+            pending.extend(node.items());
+            if node.is_scalar() && node.value() != text {
+                values.push(node.value().to_owned());
+            }
+        }
+    }
+    values
 }
 
 /// The text that base64 stands for, if it is text.
