@@ -16,11 +16,11 @@ pub(super) enum EngineCommand {
     ClientVersion,
     /// `--version`
     About,
+    /// `--help`, or no word at all
+    Help,
     /// `image ls --filter reference=IMAGE --format {{ .Tag }}`: kpt's question for a range of versions.
     Tags {
         image: String,
-    /// `--help`, or no word at all
-    Help,
     },
     Version,
     Info,
@@ -72,12 +72,12 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<EngineCommand, UnknownWord
         words.push(word.ok_or_else(|| unknown(argument.to_string_lossy()))?);
     }
     match words.as_slice() {
+        [] | ["--help" | "-h" | "help"] | ["run", "--help"] => Ok(EngineCommand::Help),
         ["run", rest @ ..] => parse_run(rest).map(EngineCommand::Run),
         ["--version" | "-v"] => Ok(EngineCommand::About),
         ["version"] => Ok(EngineCommand::Version),
         ["info"] => Ok(EngineCommand::Info),
         ["ps"] => Ok(EngineCommand::Processes),
-        [] | ["--help" | "-h" | "help"] | ["run", "--help"] => Ok(EngineCommand::Help),
         ["version", rest @ ..] => {
             let [format] = flag_values(rest, ["--format"])?;
             match template(format) == "{{.Client.Version}}" {
