@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Instant;
 
-use kiln_oci::{
-    Digest, ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient, RegistryOptions,
-};
+use kiln_oci::{Digest, ImageReference, PlainHttp, Platform, PullPolicy, RegistryClient};
 use kiln_runtime::{RunContext, RunError};
 use kiln_store::{PullError, PullOrigin, PullRequest, PulledImage, Store, StoreError, StoredImage};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 use crate::error::ImageRunError;
 use crate::options::ImageOptions;
@@ -25,12 +23,20 @@ pub(crate) struct ImageSource {
 }
 
 struct Puller {
-    runtime: Runtime,
+    handle: Handle,
+    /// `None` while it is dropped.
+    runtime: Option<Runtime>,
     registry: RegistryClient,
 }
 
-/// The largest layer, in bytes. The store limits what is unpacked from it.
-const LARGEST_LAYER: u64 = 8 << 30;
+impl Drop for Puller {
+    /// Does not wait for blocking work, for example for a layer that is being unpacked: a caller that gave up would wait for it.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
 
 impl ImageSource {
     pub(crate) fn new() -> ImageSource {
@@ -109,7 +115,7 @@ impl ImageSource {
         }
         let (store, pulls) = (store.clone(), Arc::clone(&options.pulls));
         let is_collecting = Arc::clone(&self.is_collecting);
-        puller.runtime.spawn_blocking(move || {
+        puller.handle.spawn_blocking(move || {
             let outcome = store.collect(&limits);
             is_collecting.store(false, Ordering::Release);
             pulls.collected(outcome);
@@ -139,8 +145,9 @@ impl ImageSource {
             .build()
             .map_err(ImageRunError::Thread)?;
         let puller = Puller {
-            runtime,
-            registry: RegistryClient::new(registry_options(options)),
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+            registry: RegistryClient::new(options.registry.clone()),
         };
         Ok(self.puller.get_or_init(|| puller))
     }
@@ -160,19 +167,13 @@ impl From<ImageRunError> for PullFailure {
 
 type Pulled = Result<PulledImage, Arc<PullError>>;
 
-fn registry_options(options: &ImageOptions) -> RegistryOptions {
-    let mut registry = options.registry.clone();
-    registry.limits.blob = LARGEST_LAYER;
-    registry
-}
-
 impl Puller {
     /// The client for the registry of an image. Traffic to this machine can be read by no other one.
     fn registry_of(&self, reference: &ImageReference, options: &ImageOptions) -> RegistryClient {
         if !kiln_oci::is_local(reference.registry()) {
             return self.registry.clone();
         }
-        let mut options = registry_options(options);
+        let mut options = options.registry.clone();
         let plain_http = options.plain_http.entry(reference.registry().to_owned());
         plain_http.or_insert(PlainHttp::WithCredentials);
         RegistryClient::new(options)
@@ -190,7 +191,7 @@ impl Puller {
             // A closed channel means that the pull has ended.
             let _ = cancelled.send(None);
         });
-        let task = self.runtime.spawn(async move {
+        let task = self.handle.spawn(async move {
             let _ = sender.send(Some(pull.await));
         });
         let event = match ctx.deadline {

@@ -123,12 +123,16 @@ pub(crate) fn until_interrupted<T>(future: impl Future<Output = T>) -> Result<Op
         let sender = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
         let _ = sender.map(|sender| sender.send(()));
     });
-    Ok(async_runtime()?.block_on(async {
+    let runtime = async_runtime()?;
+    let output = runtime.block_on(async {
         match select(pin!(future), pin!(cancelled)).await {
             Either::Left((output, _)) => Some(output),
             Either::Right(_) => None,
         }
-    }))
+    });
+    // Without waiting for blocking work, such as a layer that is being unpacked. The future is dropped already.
+    runtime.shutdown_background();
+    Ok(output)
 }
 
 fn warn_offline(ui: &Ui, image: &str, error: &RegistryError) {

@@ -3,25 +3,26 @@
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use kiln_image::{ImageEvaluator, ImageOptions, IsolationLevel, PullObserver};
 use kiln_krm::Dialect;
-use kiln_oci::{PullPolicy, RegistryError};
-use kiln_runtime::{Evaluator, FunctionSpec, Input, Outcome, RunContext, RunError};
+use kiln_oci::{Digest, PullPolicy, RegistryError};
+use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Input, Outcome, RunContext, RunError};
 use kiln_store::{CollectLimits, Collected, PullEvent, PullProgress, StoreError};
 
 use crate::busybox::busybox_image;
 use crate::registry::TestRegistry;
 
 /// A registry with an image, and a directory for the store.
-struct PullTest {
-    registry: TestRegistry,
-    directory: tempfile::TempDir,
+pub(crate) struct PullTest {
+    pub(crate) registry: TestRegistry,
+    pub(crate) directory: tempfile::TempDir,
 }
 
 impl PullTest {
     /// `None`, with a message, if images cannot be built here.
-    fn new() -> Option<PullTest> {
+    pub(crate) fn new() -> Option<PullTest> {
         let test = PullTest {
             registry: TestRegistry::start(),
             directory: tempfile::tempdir().unwrap(),
@@ -40,7 +41,13 @@ impl PullTest {
         true
     }
 
-    fn options(&self) -> ImageOptions {
+    /// The digest of the image `v1`.
+    fn digest(&self) -> String {
+        let (_, root) = busybox_image(&["/bin/busybox", "cat"], "v1").unwrap();
+        root.digest.to_string()
+    }
+
+    pub(crate) fn options(&self) -> ImageOptions {
         ImageOptions {
             store: Some(self.directory.path().join("store")),
             temporary: self.directory.path().to_owned(),
@@ -48,19 +55,19 @@ impl PullTest {
         }
     }
 
-    fn image(&self, tag: &str) -> String {
+    pub(crate) fn image(&self, tag: &str) -> String {
         format!("{}/team/cat:{tag}", self.registry.host)
     }
 }
 
-fn run(evaluator: &ImageEvaluator, image: &str) -> Result<Outcome, RunError> {
+pub(crate) fn run(evaluator: &ImageEvaluator, image: &str) -> Result<Outcome, RunError> {
     let found = evaluator.find(&FunctionSpec::image(image)).ok().unwrap();
     let input = Input::new(Dialect::Current, &[], None);
     found.into_runner().run(&input, &RunContext::default())
 }
 
 #[expect(clippy::print_stderr, reason = "a skipped test is visible")]
-fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
 }
 
@@ -193,4 +200,62 @@ fn a_pull_makes_room_in_the_store() {
         kiln_store::StoreOptions::default(),
     );
     assert!(store.unwrap().list().unwrap().len() <= 1);
+}
+
+/// A config is read into memory.
+#[test]
+fn a_large_config_is_refused() {
+    let registry = TestRegistry::start();
+    let digest = Digest::of(b"");
+    let size = 9 << 20;
+    let config = format!(
+        r#"{{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"{digest}","size":{size}}}"#
+    );
+    let manifest = format!(r#"{{"schemaVersion":2,"config":{config},"layers":[]}}"#);
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let path = "/v2/team/cat/manifests/v1".to_owned();
+    registry.put(vec![(path, media_type, manifest)]);
+    let directory = tempfile::tempdir().unwrap();
+    let test = PullTest {
+        registry,
+        directory,
+    };
+    let evaluator = ImageEvaluator::new(test.options());
+    let error = run(&evaluator, &test.image("v1")).unwrap_err();
+    assert!(
+        error.to_string().contains("limit of 8388608 bytes"),
+        "{error}"
+    );
+}
+
+/// Another process that adds the image holds up neither the caller nor the end of the program.
+#[test]
+fn an_ended_pull_does_not_wait_for_another_process() {
+    let Some(test) = PullTest::new() else {
+        return;
+    };
+    let store = test.directory.path().join("store");
+    std::fs::create_dir_all(store.join("locks")).unwrap();
+    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&store, owner_only).unwrap();
+    let digest = test.digest().replace(':', "-");
+    let locked = std::fs::File::create(store.join("locks").join(digest)).unwrap();
+    locked.lock().unwrap();
+    let (sender, ended) = channel();
+    let (options, image) = (test.options(), test.image("v1"));
+    std::thread::spawn(move || {
+        let evaluator = ImageEvaluator::new(options);
+        let context = RunContext {
+            deadline: Deadline::after(Duration::from_millis(300)),
+            ..RunContext::default()
+        };
+        let found = evaluator.find(&FunctionSpec::image(image)).ok().unwrap();
+        let input = Input::new(Dialect::Current, &[], None);
+        let error = found.into_runner().run(&input, &context).unwrap_err();
+        drop(evaluator);
+        sender
+            .send(matches!(error, RunError::TimedOut { .. }))
+            .unwrap();
+    });
+    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(true));
 }
