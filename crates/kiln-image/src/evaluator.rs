@@ -277,21 +277,28 @@ impl ImageState {
         let sandbox = self.levels.landlock(&self.options, allow_network);
         let sandbox =
             sandbox.map_err(|error| self.no_level(image, NoLevelReason::Landlock(error)))?;
-        let inside = &prepared.process.program;
-        let inside = inside.strip_prefix("/").unwrap_or(inside);
-        let program = prepared.process.root.join(inside);
+        // The kernel would follow a link of the image to the files of this machine.
+        let inside = prepared.image.resolve_file(&prepared.program.path);
+        let inside = inside.map_err(|source| {
+            self.unavailable(ImageRunError::Read {
+                image: image.to_owned(),
+                path: "the program",
+                source,
+            })
+        })?;
         let words = prepared.process.words.iter();
-        let words = words.map(|word| word.to_string_lossy().into_owned());
-        let arguments: Vec<String> = words.skip(1).collect();
+        let mut words = words.map(|word| word.to_string_lossy().into_owned());
         let program = Program {
-            name: &program.to_string_lossy(),
-            arguments: &arguments,
+            // A program with several names does what it is called by.
+            name: &words.next().unwrap_or_default(),
+            arguments: &words.collect::<Vec<String>>(),
             search_path: std::ffi::OsStr::new(""),
             stop_signal: StopSignal::Kill,
             sandbox: Some(sandbox),
             environment: Some(&prepared.process.environment),
         };
-        let ran = process::run(program, input, ctx);
+        let file = prepared.process.root.join(inside);
+        let ran = process::run_file(&file, program, input, ctx);
         self.levels.note(image, IsolationLevel::Landlock);
         ran
     }

@@ -11,6 +11,7 @@ use kiln_oci::Digest;
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::StoreError;
+use crate::in_root;
 use crate::lock::{FileLock, LockMode};
 use crate::meta::{ImageMeta, UNPACK_VERSION};
 use crate::store::Store;
@@ -50,6 +51,11 @@ impl StoredImage {
     /// The path of the root directory of the image.
     pub fn root_path(&self) -> &Path {
         &self.state.root_path
+    }
+
+    /// The path of a file inside the image without links, relative to its root. Links of the image are followed inside it.
+    pub fn resolve_file(&self, path: &str) -> io::Result<PathBuf> {
+        in_root::resolve_file(self.root(), path.as_bytes())
     }
 
     pub fn meta(&self) -> &ImageMeta {

@@ -7,6 +7,7 @@ mod pulls;
 #[expect(dead_code, reason = "the tests of the store use the rest")]
 #[path = "../../../kiln-store/tests/it/registry.rs"]
 mod registry;
+mod runs;
 
 use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice};
 use kiln_krm::Dialect;

@@ -2,7 +2,7 @@
 //!
 //! One loop waits for everything at once, so that no amount of input or output makes it and the child wait for each
 //! other. The child leads its own process group; on timeout, on too much output or on cancellation the group is killed
-//! with all other descendants of the child. When [`run`] or [`run_image`] returns, the child has always been waited for.
+//! with all other descendants of the child. When [`run`], [`run_file`] or [`run_image`] returns, the child has always been waited for.
 //!
 //! Deliberately absent: shells and pseudo-terminals.
 
@@ -99,7 +99,22 @@ pub fn run(
     input: &[u8],
     ctx: &RunContext,
 ) -> Result<FinishedProcess, RunError> {
-    let start = || RunningChild::start(program, ctx.limits);
+    let start = || {
+        let path = lookup::find(program.name, program.search_path)?;
+        RunningChild::start(&path, program, ctx.limits)
+    };
+    run_child(start, program.stop_signal, input, ctx)
+}
+
+/// Runs the program in a file, as [`run`] does. Nothing is searched for: `program.name` is only what the program sees as its
+/// own name.
+pub fn run_file(
+    file: &Path,
+    program: Program<'_>,
+    input: &[u8],
+    ctx: &RunContext,
+) -> Result<FinishedProcess, RunError> {
+    let start = || RunningChild::start(file, program, ctx.limits);
     run_child(start, program.stop_signal, input, ctx)
 }
 
@@ -182,9 +197,12 @@ struct RunningChild<'a> {
 }
 
 impl<'a> RunningChild<'a> {
-    fn start(program: Program<'_>, limits: Limits) -> Result<RunningChild<'a>, RunError> {
-        let path = lookup::find(program.name, program.search_path)?;
-        let not_started = |error: &io::Error| not_started(&path, error);
+    fn start(
+        path: &Path,
+        program: Program<'_>,
+        limits: Limits,
+    ) -> Result<RunningChild<'a>, RunError> {
+        let not_started = |error: &io::Error| not_started(path, error);
         let running = match program.sandbox {
             None => {
                 // A sandbox does this itself.
@@ -192,12 +210,12 @@ impl<'a> RunningChild<'a> {
                     doing: "close open files on exec",
                     source,
                 })?;
-                registry::start(|| start_free(&path, program).map_err(|error| not_started(&error)))
+                registry::start(|| start_free(path, program).map_err(|error| not_started(&error)))
                     .map(|started| started.map(|started| RunningChild::new(started, None)))
             }
             Some(sandbox) => {
                 // The child starts in another directory.
-                let absolute = std::path::absolute(&path).map_err(|error| not_started(&error))?;
+                let absolute = std::path::absolute(path).map_err(|error| not_started(&error))?;
                 let mut sandbox_run = sandbox
                     .prepare_run(&absolute, limits.memory)
                     .map_err(unavailable)?;
@@ -206,7 +224,7 @@ impl<'a> RunningChild<'a> {
                 }
                 registry::start(|| {
                     let started = sandbox_run.start(&absolute, program.name, program.arguments);
-                    started.map_err(|error| start_error(&path, error))
+                    started.map_err(|error| start_error(path, error))
                 })
                 .map(|started| {
                     let confined_run = ConfinedRun::Executable(sandbox_run);

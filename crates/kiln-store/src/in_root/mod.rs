@@ -4,9 +4,12 @@
 //! components are opened one by one and links are resolved here, as if the root were `/`.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -66,6 +69,14 @@ pub(crate) fn open_file(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<File> {
     }
 }
 
+/// The path without links, relative to the root, of what a path leads to that is not a directory.
+pub(crate) fn resolve_file(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<PathBuf> {
+    let walked = walk::<io::Error>(root, path, &mut missing)?;
+    let file = walked.file.ok_or(Errno::ISDIR)?;
+    let names = walked.names.iter().chain([&file]);
+    Ok(names.map(|name| OsStr::from_bytes(name)).collect())
+}
+
 /// `None` if the kernel or a filter of system calls does not have `openat2`.
 #[cfg(target_os = "linux")]
 fn open_with_kernel(
@@ -92,6 +103,8 @@ fn open_with_kernel(_: BorrowedFd<'_>, _: &[u8], _: OFlags) -> Option<Result<Own
 struct Walked {
     /// The directories below the root that are open.
     directories: Vec<OwnedFd>,
+    /// Their names.
+    names: Vec<Vec<u8>>,
     /// The name in the last directory of what is not a directory.
     file: Option<Vec<u8>>,
 }
@@ -99,6 +112,11 @@ struct Walked {
 impl Walked {
     fn directory<'a>(&'a self, root: BorrowedFd<'a>) -> BorrowedFd<'a> {
         self.directories.last().map_or(root, AsFd::as_fd)
+    }
+
+    fn enter(&mut self, directory: OwnedFd, name: Vec<u8>) {
+        self.directories.push(directory);
+        self.names.push(name);
     }
 
     fn into_directory(mut self, root: BorrowedFd<'_>) -> io::Result<OwnedFd> {
@@ -121,6 +139,7 @@ fn walk<E: From<io::Error>>(
 ) -> Result<Walked, E> {
     let mut walked = Walked {
         directories: Vec::new(),
+        names: Vec::new(),
         file: None,
     };
     let mut pending: VecDeque<Vec<u8>> = components(path).collect();
@@ -128,18 +147,19 @@ fn walk<E: From<io::Error>>(
     while let Some(name) = pending.pop_front() {
         if name == b".." {
             walked.directories.pop();
+            walked.names.pop();
             continue;
         }
         let parent = walked.directory(root);
         let flags = DIRECTORY | OFlags::NOFOLLOW;
         match rustix::fs::openat(parent, name.as_slice(), flags, Mode::empty()) {
             Ok(directory) => {
-                walked.directories.push(directory);
+                walked.enter(directory, name);
                 continue;
             }
             Err(Errno::NOENT) => {
                 let directory = create(parent, &name)?;
-                walked.directories.push(directory);
+                walked.enter(directory, name);
                 continue;
             }
             Err(Errno::NOTDIR | Errno::LOOP) => {}
@@ -154,6 +174,7 @@ fn walk<E: From<io::Error>>(
                 let target = target.into_bytes();
                 if target.starts_with(b"/") {
                     walked.directories.clear();
+                    walked.names.clear();
                 }
                 for component in components(&target).collect::<Vec<_>>().into_iter().rev() {
                     pending.push_front(component);

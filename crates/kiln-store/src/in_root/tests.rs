@@ -108,6 +108,27 @@ proptest! {
     }
 
     #[test]
+    fn a_resolved_file_is_the_one_that_is_opened(entries in entries(), path in names()) {
+        let directory = tempfile::tempdir().unwrap();
+        let root_path = directory.path().join("root");
+        std::fs::create_dir(&root_path).unwrap();
+        build(&root_path, &entries);
+        let root = open_root(&root_path);
+        let resolved = resolve_file(root.as_fd(), path.as_bytes()).ok();
+        let opened = open_file(root.as_fd(), path.as_bytes()).ok();
+        if let Some(resolved) = &resolved {
+            let root_path = root_path.canonicalize().unwrap();
+            let without_links = root_path.join(resolved);
+            prop_assert_eq!(without_links.canonicalize().unwrap(), without_links);
+        }
+        // The kernel does not open `file/.`.
+        if let Some(opened) = opened {
+            let resolved = resolved.map(|path| root_path.join(path).metadata().unwrap().ino());
+            prop_assert_eq!(resolved, Some(opened.metadata().unwrap().ino()), "{}", path);
+        }
+    }
+
+    #[test]
     fn created_directories_are_inside(entries in entries(), path in names()) {
         let directory = tempfile::tempdir().unwrap();
         let root_path = directory.path().join("root");

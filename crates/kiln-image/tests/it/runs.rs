@@ -1,0 +1,83 @@
+//! Images whose paths need care: links to programs.
+
+use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice};
+use kiln_oci::{BuildError, ImageLayout, ImageSpec, LayerBuilder, Platform, RunConfig, add_image};
+use kiln_runtime::{Outcome, Output, RunError};
+
+use crate::busybox::static_busybox;
+use crate::pulls::{PullTest, run, skip};
+
+/// Runs an image at a level. `add` adds entries to its layer, to which the program is passed.
+fn run_image(
+    levels: LevelChoice,
+    config: RunConfig,
+    add: impl FnOnce(LayerBuilder, &[u8]) -> Result<LayerBuilder, BuildError>,
+) -> Option<Result<Outcome, RunError>> {
+    let test = PullTest::new()?;
+    let busybox = std::fs::read(static_busybox()?).unwrap();
+    let layer = add(LayerBuilder::default(), &busybox).unwrap();
+    let spec = ImageSpec {
+        platform: Platform::this_machine(),
+        run: config,
+        layers: vec![layer.finish().unwrap()],
+    };
+    let mut layout = ImageLayout::default();
+    let root = add_image(&mut layout, spec).unwrap();
+    test.registry.add("team/cat:paths", &layout, &root);
+    let evaluator = ImageEvaluator::new(ImageOptions {
+        levels,
+        ..test.options()
+    });
+    if levels == LevelChoice::Namespaces
+        && let Err(error) = evaluator.probe_namespaces()
+    {
+        skip(&format!("no namespaces: {error}"));
+        return None;
+    }
+    let ran = run(&evaluator, &test.image("paths"));
+    match &ran {
+        Err(error) if error.to_string().contains("no Landlock") => {
+            skip("the kernel has no Landlock");
+            None
+        }
+        _ => Some(ran),
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// The function returned its input.
+#[track_caller]
+fn check_returned(ran: Result<Outcome, RunError>) {
+    let outcome = ran.unwrap();
+    let stderr = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert_eq!(outcome.exit_code, 0, "{stderr}");
+    let Output::Wire(output) = outcome.output else {
+        panic!("text");
+    };
+    let output = String::from_utf8_lossy(&output);
+    assert!(output.contains("kind: ResourceList"), "{output}");
+}
+
+/// The first target is a program of this machine too, the second one is not.
+#[test]
+fn a_link_leads_to_the_program_of_the_image() {
+    for target in ["/usr/bin/id", "/usr/bin/kiln-test-missing"] {
+        for levels in [LevelChoice::Landlock, LevelChoice::Namespaces] {
+            let config = RunConfig {
+                entrypoint: words(&["/bin/cat"]),
+                ..RunConfig::default()
+            };
+            let ran = run_image(levels, config, |layer, busybox| {
+                let program = target.trim_start_matches('/');
+                layer.file(program, 0o755, busybox)?.link("bin/cat", target)
+            });
+            let Some(ran) = ran else {
+                continue;
+            };
+            check_returned(ran);
+        }
+    }
+}
