@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kiln_oci::RunConfig;
 use kiln_runtime::{FunctionSpec, Mount, Network};
 use kiln_sandbox::{FileRights, ImageMount, ImageNetwork, ImageProcess, MountAccess};
-use kiln_store::{ImageKind, ImageProgram, StoredImage, find_program};
+use kiln_store::{ExecutableFormat, ImageKind, ImageProgram, StoredImage, find_program};
 
 use crate::error::ImageRunError;
 use crate::image_files::{Users, is_empty_directory};
@@ -36,7 +36,7 @@ const NOBODY: u32 = 65_534;
 
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Directories for temporary files. They are writable and empty, whatever the image has in them.
+/// Directories for temporary files. They are writable and empty, whatever the image has in them, unless the run needs it.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The most writable directories of an image: each takes time at every start.
@@ -82,7 +82,7 @@ pub(crate) fn prepare(
         Network::None => ImageNetwork::Loopback,
         Network::Host => ImageNetwork::Host,
     };
-    let mut writable = writable(&image);
+    let mut writable = writable(&image, &needed_paths(&image, &program, &words));
     let mut mounts = network_files(network);
     for mount in &options.mounts {
         match mount.kind.as_str() {
@@ -185,21 +185,51 @@ fn environment(
     variables.into_iter().collect()
 }
 
+/// Paths of the image that a run cannot do without, without links: the program and what loads it, arguments that are files, and
+/// a working directory with files.
+fn needed_paths(image: &StoredImage, program: &ImageProgram, words: &[String]) -> Vec<PathBuf> {
+    let loader = match &program.format {
+        ExecutableFormat::Elf { interpreter, .. } => interpreter.as_ref(),
+        ExecutableFormat::Script { interpreter, .. } => Some(interpreter),
+        ExecutableFormat::Other => None,
+    };
+    let files = words.iter().skip(1).filter(|word| word.starts_with('/'));
+    let files = files.chain([&program.path]).chain(loader);
+    let files = files.filter_map(|file| image.resolve_file(file).ok());
+    let mut needed: Vec<PathBuf> = files.map(|file| Path::new("/").join(file)).collect();
+    let directory = Path::new("/").join(&image.meta().run.working_dir);
+    let is_temporary = TEMPORARY
+        .iter()
+        .any(|temporary| directory == Path::new(temporary));
+    let is_empty = || is_empty_directory(image.root(), &directory.to_string_lossy(), &|_| false);
+    if !is_temporary && !is_empty() {
+        needed.push(directory);
+    }
+    needed
+}
+
 /// The directories that the image lets every user write to. Those with files stay as they are, read-only: an empty
-/// directory in their place would hide the files. Those of the kernel (`/dev/shm`) come with the run.
-fn writable(image: &StoredImage) -> Vec<String> {
+/// directory in their place would hide the files. Directories for temporary files stay only if the run needs a file in them.
+/// Those of the kernel (`/dev/shm`) come with the run.
+fn writable(image: &StoredImage, needed: &[PathBuf]) -> Vec<String> {
     let meta = image.meta();
-    let mut found: Vec<String> = vec![TEMPORARY[0].to_owned()];
+    let mut found: Vec<String> = Vec::new();
+    let temporary = [TEMPORARY[0].to_owned()];
     let listed = meta.writable_directories.iter();
     let listed = listed.filter(|path| !of_kernel(path));
-    let volumes = meta.run.volumes.iter().filter(|path| *path != "/dev/shm");
-    for path in listed.chain(volumes) {
-        let is_temporary = TEMPORARY.contains(&path.as_str());
-        if !found.contains(path)
-            && path.starts_with('/')
-            && found.len() < MOST_WRITABLE
-            && (is_temporary || is_empty_directory(image.root(), path))
-        {
+    let volumes = || meta.run.volumes.iter().filter(|path| *path != "/dev/shm");
+    // A volume in a writable directory is made in it.
+    let leads_to_volume = |path: &str| volumes().any(|volume| Path::new(volume).starts_with(path));
+    let wanted = temporary.iter().chain(listed).chain(volumes());
+    for path in wanted.filter(|path| path.starts_with('/')) {
+        if found.len() == MOST_WRITABLE {
+            break;
+        }
+        let can_hide = match TEMPORARY.contains(&path.as_str()) {
+            true => !needed.iter().any(|needed| needed.starts_with(path)),
+            false => is_empty_directory(image.root(), path, &leads_to_volume),
+        };
+        if can_hide && !found.contains(path) {
             found.push(path.clone());
         }
     }

@@ -69,9 +69,17 @@ struct UserEntry<'a> {
     home: &'a str,
 }
 
-/// Whether a path of the image is an empty directory.
-pub(crate) fn is_empty_directory(root: BorrowedFd<'_>, path: &str) -> bool {
-    in_root::is_empty_directory(root, path).unwrap_or(false)
+/// Whether a path of the image is an empty directory. Directories that are `expected` in it, and empty too, do not count.
+pub(crate) fn is_empty_directory(
+    root: BorrowedFd<'_>,
+    path: &str,
+    expected: &dyn Fn(&str) -> bool,
+) -> bool {
+    let is_allowed = |name: &str| {
+        let inside = format!("{}/{name}", path.trim_end_matches('/'));
+        expected(&inside) && is_empty_directory(root, &inside, expected)
+    };
+    in_root::all_names(root, path, &is_allowed).unwrap_or(false)
 }
 
 #[cfg(target_os = "linux")]
@@ -92,11 +100,21 @@ mod in_root {
         }
     }
 
-    pub(super) fn is_empty_directory(root: BorrowedFd<'_>, path: &str) -> io::Result<bool> {
+    /// Whether all names in a directory are allowed.
+    pub(super) fn all_names(
+        root: BorrowedFd<'_>,
+        path: &str,
+        is_allowed: &dyn Fn(&str) -> bool,
+    ) -> io::Result<bool> {
         let directory = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         for entry in Dir::read_from(&directory)? {
-            let name = entry?.file_name().to_owned();
-            if name.as_c_str() != c"." && name.as_c_str() != c".." {
+            let entry = entry?;
+            let is_allowed = match entry.file_name().to_str() {
+                Ok("." | "..") => true,
+                Ok(name) => is_allowed(name),
+                Err(_) => false,
+            };
+            if !is_allowed {
                 return Ok(false);
             }
         }
@@ -120,7 +138,11 @@ mod in_root {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn is_empty_directory(_: BorrowedFd<'_>, _: &str) -> io::Result<bool> {
+    pub(super) fn all_names(
+        _: BorrowedFd<'_>,
+        _: &str,
+        _: &dyn Fn(&str) -> bool,
+    ) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -32,8 +32,14 @@ fn links_are_resolved_inside_of_the_image() {
     let opened = std::fs::File::open(&root).unwrap();
     assert_eq!(Users::read(opened.as_fd()).unwrap().ids("nobody"), None);
     std::os::unix::fs::symlink("/real", root.join("link")).unwrap();
-    assert!(is_empty_directory(opened.as_fd(), "/link"));
-    std::fs::write(root.join("real/file"), "").unwrap();
-    assert!(!is_empty_directory(opened.as_fd(), "/link"));
-    assert!(!is_empty_directory(opened.as_fd(), "/missing"));
+    let is_empty = |expected: &[&str], path: &str| {
+        is_empty_directory(opened.as_fd(), path, &|path| expected.contains(&path))
+    };
+    assert!(is_empty(&[], "/link"));
+    std::fs::create_dir(root.join("real/inside")).unwrap();
+    assert!(!is_empty(&[], "/real"));
+    assert!(is_empty(&["/real/inside"], "/real"));
+    std::fs::write(root.join("real/inside/file"), "").unwrap();
+    assert!(!is_empty(&["/real/inside", "/real/inside/file"], "/real"));
+    assert!(!is_empty(&[], "/missing"));
 }

@@ -1,4 +1,4 @@
-//! Images whose paths need care: links to programs.
+//! Images whose paths need care: links to programs, and what is in directories for temporary files.
 
 use kiln_image::{ImageEvaluator, ImageOptions, LevelChoice};
 use kiln_oci::{BuildError, ImageLayout, ImageSpec, LayerBuilder, Platform, RunConfig, add_image};
@@ -77,6 +77,60 @@ fn a_link_leads_to_the_program_of_the_image() {
             let Some(ran) = ran else {
                 continue;
             };
+            check_returned(ran);
+        }
+    }
+}
+
+#[test]
+fn directories_below_writable_ones_are_writable() {
+    let script = "touch /tmp/cache/x /tmp/.X11-unix/x ./x /tmp/x /data/x /data/a/b/x && test $(pwd) = /tmp/work && cat";
+    let config = RunConfig {
+        entrypoint: words(&["/bin/busybox", "sh", "-c", script]),
+        working_dir: "/tmp/work".to_owned(),
+        volumes: words(&["/tmp/cache", "/data", "/data/a/b"])
+            .into_iter()
+            .collect(),
+        env: words(&["PATH=/bin"]),
+        ..RunConfig::default()
+    };
+    let ran = run_image(LevelChoice::Namespaces, config, |layer, busybox| {
+        let mut layer = layer
+            .file("bin/busybox", 0o755, busybox)?
+            .directory("tmp", 0o1777)?
+            .directory("tmp/.X11-unix", 0o1777)?;
+        for applet in ["sh", "touch", "cat", "test", "pwd"] {
+            layer = layer.link(&format!("bin/{applet}"), "busybox")?;
+        }
+        Ok(layer)
+    });
+    if let Some(ran) = ran {
+        check_returned(ran);
+    }
+}
+
+/// They would be hidden. What else is there stays read-only then.
+#[test]
+fn what_a_run_needs_in_tmp_is_not_hidden() {
+    let cases = [
+        words(&["/tmp/busybox", "cat"]),
+        words(&["/bin/busybox", "sh", "/tmp/script"]),
+        words(&["/bin/busybox-link", "sh", "-c", "exec /tmp/busybox cat"]),
+    ];
+    for entrypoint in cases {
+        let config = RunConfig {
+            entrypoint,
+            ..RunConfig::default()
+        };
+        let ran = run_image(LevelChoice::Namespaces, config, |layer, busybox| {
+            layer
+                .directory("tmp", 0o1777)?
+                .file("tmp/busybox", 0o755, busybox)?
+                .file("bin/busybox", 0o755, busybox)?
+                .file("tmp/script", 0o644, b"exec /bin/busybox cat")?
+                .link("bin/busybox-link", "/tmp/busybox")
+        });
+        if let Some(ran) = ran {
             check_returned(ran);
         }
     }

@@ -163,3 +163,38 @@ fn paths_with_parents_stay_in_the_image() {
         assert_eq!(output_text(&run_image(&sandbox, &process)), "done", "{up}");
     }
 }
+
+/// A writable directory hides what the image has in it.
+#[test]
+fn directories_below_writable_ones_are_made_in_memory() {
+    let Some(sandbox) = image_sandbox(ImagePolicy::default()) else {
+        return;
+    };
+    let image = TestImage::new();
+    std::fs::create_dir_all(image.root().join("tmp/hidden/deeper")).unwrap();
+    for path in ["/tmp/hidden", "/tmp/hidden/deeper", "/tmp/new/deeper"] {
+        let create = format!("{path}/file");
+        let mut process = image.process(&["create", &create]);
+        // In any order.
+        process.writable.insert(0, path.into());
+        process.directory = format!("{path}/work").into();
+        assert_eq!(
+            output_text(&run_image(&sandbox, &process)),
+            "done",
+            "{path}"
+        );
+        // By the path of the working directory, too.
+        process.words = vec!["/bin/hostile".into(), "create".into(), "../file".into()];
+        assert_eq!(
+            output_text(&run_image(&sandbox, &process)),
+            "done",
+            "{path}"
+        );
+    }
+    assert!(!image.root().join("tmp/hidden/file").exists());
+    // Elsewhere the image is read-only.
+    let mut process = image.process(&["list", "."]);
+    process.directory = "/data/missing".into();
+    let error = refusal(&sandbox, &process);
+    assert!(error.contains("working directory"), "{error}");
+}

@@ -26,7 +26,10 @@ pub(super) struct ImageMounts {
     pub(super) layer: Option<MountPointLayer>,
     /// The sizes of the file system in memory, which all writable directories share.
     pub(super) memory_options: CString,
+    /// Parents before what is in them.
     pub(super) writable: Vec<WritableDirectory>,
+    /// The working directory.
+    pub(super) directory: ChosenDirectory,
     pub(super) mounts: Vec<PreparedMount>,
 }
 
@@ -41,7 +44,15 @@ pub(super) enum MountSource {
 /// An empty directory in memory: its path in the file system in memory while it is made, and its path in the image.
 pub(super) struct WritableDirectory {
     pub(super) made_at: CString,
-    pub(super) target: CString,
+    pub(super) target: ChosenDirectory,
+}
+
+/// A directory that the image or the user chose. A writable directory hides what the image has in it: what is missing there is
+/// made in memory.
+pub(super) struct ChosenDirectory {
+    pub(super) path: CString,
+    /// Its parents, topmost first, and itself.
+    pub(super) steps: Vec<MountTarget>,
 }
 
 /// A mount that the user asked for.
@@ -164,15 +175,23 @@ impl ImageMounts {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = ConfineStep::Root.done(open(c"/", flags, Mode::empty()))?;
         for directory in &self.writable {
+            let made = directory.target.make_missing(root.as_fd());
+            if ConfineStep::WritableDirectories.done(made)? {
+                // Below a writable one.
+                continue;
+            }
             let tree = make_directory(&directory.made_at, SHARED);
             let tree = ConfineStep::WritableDirectories.done(tree)?;
-            let target = open_chosen(root.as_fd(), &directory.target, OFlags::DIRECTORY);
+            let target = open_chosen(root.as_fd(), &directory.target.path, OFlags::DIRECTORY);
             let attached = target.and_then(|target| attach_to(tree.as_fd(), target.as_fd()));
             ConfineStep::WritableDirectories.done(attached)?;
         }
         for mount in &self.mounts {
             ConfineStep::UserMounts.done(mount.attach(root.as_fd()))?;
         }
+        // After the mounts, one of which may have it.
+        let made = self.directory.make_missing(root.as_fd());
+        ConfineStep::WorkingDirectory.done(made)?;
         // Covers the file system in memory.
         let covered = move_mount(CWD, DEVICES_MOUNT, CWD, c"/dev", MoveMountFlags::empty());
         ConfineStep::Devices.done(covered)
@@ -305,6 +324,26 @@ impl PreparedMount {
             true => mkdirat(parent, &*self.target.name, mode),
             false => openat(parent, &*self.target.name, NEW_FILE, mode).map(drop),
         }
+    }
+}
+
+impl ChosenDirectory {
+    /// Makes the directory if it does not exist, which is possible in memory only. Returns whether it did not exist.
+    fn make_missing(&self, root: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+        match open_chosen(root, &self.path, OFlags::DIRECTORY) {
+            Err(rustix::io::Errno::NOENT) => {}
+            found => return found.map(|_| false),
+        }
+        for step in &self.steps {
+            match open_chosen(root, &step.path, OFlags::DIRECTORY) {
+                Err(rustix::io::Errno::NOENT) => {
+                    let parent = open_chosen(root, &step.parent, OFlags::DIRECTORY)?;
+                    mkdirat(parent, &*step.name, Mode::from_raw_mode(SHARED))?;
+                }
+                found => drop(found?),
+            }
+        }
+        Ok(true)
     }
 }
 

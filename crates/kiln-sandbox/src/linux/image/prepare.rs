@@ -11,8 +11,8 @@ use rustix::fs::CWD;
 
 use super::super::kernel::MountReach;
 use super::mounts::{
-    FOREIGN, ImageMounts, LAYER, MountPointLayer, MountSource, MountTarget, PreparedMount,
-    WritableDirectory,
+    ChosenDirectory, FOREIGN, ImageMounts, LAYER, MountPointLayer, MountSource, MountTarget,
+    PreparedMount, WritableDirectory,
 };
 use super::paths::UnpackedImage;
 use crate::image::{ImageMount, ImageProcess, MountAccess};
@@ -33,9 +33,11 @@ pub(super) fn mounts(
         path: process.root.clone(),
         source,
     })?;
-    let writable = process.writable.iter().enumerate().map(|(number, target)| {
+    let mut targets: Vec<&PathBuf> = process.writable.iter().collect();
+    targets.sort();
+    let writable = targets.into_iter().enumerate().map(|(number, target)| {
         let made_at = inside(Path::new(&format!("/dev/writable-{number}")))?;
-        let target = inside(target)?;
+        let target = chosen_directory(target)?;
         Ok(WritableDirectory { made_at, target })
     });
     let mounts = process.mounts.iter().enumerate();
@@ -47,6 +49,7 @@ pub(super) fn mounts(
         layer: layer(process, &mounts)?,
         memory_options: inside(Path::new(&options))?,
         writable: writable.collect::<Result<_, SandboxError>>()?,
+        directory: chosen_directory(&process.directory)?,
         mounts,
     })
 }
@@ -78,16 +81,32 @@ fn prepare_mount(
     Ok(PreparedMount {
         source: source.map_err(failed)?,
         kept_at: inside(Path::new(&format!("/dev/mount-{number}")))?,
-        target: MountTarget {
-            path: inside(&mount.target)?,
-            parent: inside(mount.target.parent().unwrap_or(Path::new("/")))?,
-            name: inside(Path::new(mount.target.file_name().unwrap_or_default()))?,
-        },
+        target: mount_target(&mount.target)?,
         attributes: match mount.access {
             MountAccess::ReadOnly => FOREIGN | MOUNT_ATTR_RDONLY,
             MountAccess::ReadWrite => FOREIGN,
         },
         is_directory,
+    })
+}
+
+fn mount_target(path: &Path) -> Result<MountTarget, SandboxError> {
+    Ok(MountTarget {
+        path: inside(path)?,
+        parent: inside(path.parent().unwrap_or(Path::new("/")))?,
+        name: inside(Path::new(path.file_name().unwrap_or_default()))?,
+    })
+}
+
+fn chosen_directory(path: &Path) -> Result<ChosenDirectory, SandboxError> {
+    let parents = path
+        .ancestors()
+        .filter(|parent| parent.file_name().is_some());
+    let mut steps = parents.map(mount_target).collect::<Result<Vec<_>, _>>()?;
+    steps.reverse();
+    Ok(ChosenDirectory {
+        path: inside(path)?,
+        steps,
     })
 }
 
