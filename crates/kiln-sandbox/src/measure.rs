@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::image::RefusedStep;
 
@@ -81,10 +81,13 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// A path of an image cannot be used.
-    #[error("the path {} of the image is malformed", path.display())]
+    #[error("the path {} of the image is malformed", shown(path))]
     MalformedPath { path: PathBuf },
     /// A path of an image leads to a directory that it may not choose.
-    #[error("the path {} of the image is in /{reserved}, which the image cannot choose", path.display())]
+    #[error(
+        "the path {} of the image is in /{reserved}, which the image cannot choose",
+        shown(path)
+    )]
     ReservedPath {
         path: PathBuf,
         reserved: &'static str,
@@ -95,6 +98,19 @@ pub enum SandboxError {
         doing: &'static str,
         source: io::Error,
     },
+}
+
+/// How much of a path that an image chose is shown.
+const MAX_SHOWN: usize = 200;
+
+/// A path that an image chose, without the control characters that a terminal would obey.
+fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let start: String = text.chars().take(MAX_SHOWN).collect();
+    match start.len() < text.len() {
+        true => format!("{start:?}…"),
+        false => format!("{start:?}"),
+    }
 }
 
 /// Why a program was not started in a sandbox.

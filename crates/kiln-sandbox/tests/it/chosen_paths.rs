@@ -198,3 +198,18 @@ fn directories_below_writable_ones_are_made_in_memory() {
     let error = refusal(&sandbox, &process);
     assert!(error.contains("working directory"), "{error}");
 }
+
+#[test]
+fn paths_in_errors_have_no_control_characters() {
+    let Some(sandbox) = image_sandbox(ImagePolicy::default()) else {
+        return;
+    };
+    let image = TestImage::new();
+    for path in ["/proc/\u{1b}]0;title\u{7}", "/a\0b"] {
+        let mut process = image.process(&[]);
+        process.directory = format!("{path}{}", "x".repeat(5_000)).into();
+        let error = refusal(&sandbox, &process);
+        assert!(!error.contains(char::is_control), "{error:?}");
+        assert!(error.len() < 400, "{error}");
+    }
+}
