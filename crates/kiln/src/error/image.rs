@@ -71,11 +71,17 @@ pub(crate) fn pull(error: &PullError) -> (ErrorClass, Option<String>) {
         PullError::Store(error) => (ErrorClass::Other, store(error)),
         PullError::Unpack { source, .. } => match &source.source {
             UnpackProblem::Io(error) if is_full(error) => (ErrorClass::Other, Some(full())),
-            _ => (ErrorClass::Input, None),
+            _ => (ErrorClass::Input, Some(rebuild())),
         },
         PullError::RuntimeEnded => (ErrorClass::Unavailable, None),
-        PullError::LayerFormat { .. } => (ErrorClass::Input, None),
+        PullError::LayerFormat { .. } => (ErrorClass::Input, Some(rebuild())),
     }
+}
+
+/// For an image that no retry and no setting makes usable.
+fn rebuild() -> String {
+    "the image is malformed, or exceeds a limit of kiln: rebuild it, or report it to its publisher"
+        .to_owned()
 }
 
 fn signature(error: &SignatureError) -> (ErrorClass, Option<String>) {
@@ -138,6 +144,17 @@ fn registry(error: &RegistryError) -> Option<String> {
             "check the network and the proxy variables, or bring the image here with `kiln image export` and `kiln image import`"
                 .to_owned(),
         ),
+        RegistryError::Status { status, .. } if status.is_server_error() => {
+            Some("the registry has a problem: try again later".to_owned())
+        }
+        RegistryError::NoPlatform { .. } => {
+            Some("use an image that is built for this platform".to_owned())
+        }
+        RegistryError::TooLarge { .. }
+        | RegistryError::Digest { .. }
+        | RegistryError::Size { .. }
+        | RegistryError::Manifest { .. }
+        | RegistryError::Config { .. } => Some(rebuild()),
         _ => None,
     }
 }
