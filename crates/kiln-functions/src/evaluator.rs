@@ -125,6 +125,7 @@ struct CallOutput {
     output: Output,
     exit_code: i32,
     stderr: String,
+    is_random: bool,
 }
 
 impl Runner for NativeRunner {
@@ -152,14 +153,19 @@ impl Runner for NativeRunner {
             output,
             exit_code,
             stderr,
+            is_random,
         } = done?;
+        let identity = self.identity.as_ref();
         Ok(Outcome {
             exit_code,
             signal: None,
             output,
             stderr: as_from_a_container(stderr).into_bytes(),
             elapsed: started.elapsed(),
-            identity: self.identity.clone(),
+            identity: match is_random {
+                true => identity.map(FunctionIdentity::random),
+                false => identity.cloned(),
+            },
             is_cached: false,
         })
     }
@@ -196,6 +202,7 @@ impl OwnedCall {
                 Ok(CallOutput {
                     output,
                     exit_code,
+                    is_random: list.is_random,
                     stderr: list.stderr.into_string(),
                 })
             }
@@ -205,6 +212,7 @@ impl OwnedCall {
                     output: Output::Wire(answer.stdout.into()),
                     exit_code: answer.exit_code,
                     stderr: answer.stderr,
+                    is_random: answer.is_random,
                 })
             }
         }

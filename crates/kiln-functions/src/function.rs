@@ -48,6 +48,8 @@ pub struct FunctionList {
     /// Indices of items whose text may be parsed as another tree: new text that needs quotes, a new comment inside of
     /// `[a, b]`. They are parsed again before the next function.
     pub unsettled: Vec<usize>,
+    /// Whether the function may draw random values, so that another run on the same input may have another result.
+    pub is_random: bool,
 }
 
 /// How a function ended. The SDK of the original ([`crate::sdk::Sdk`]) decides exit code and standard error.

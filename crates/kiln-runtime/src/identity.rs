@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// Maximum length of the identity that a peer reports, in bytes.
 const MAX_REPORTED: usize = 1024;
 
+/// The end of the identity of a function that drew random values. No other identity ends like this.
+pub const RANDOM: &str = "+random";
+
 /// The identity of a function: `native:set-labels@v0.2.0#1`, `image:example.org/fn@sha256:…`, `wasm:sha256:…#wasi1` or
 /// `exec:sha256:…`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +21,12 @@ impl FunctionIdentity {
     /// A built-in function. Its behaviour number is raised whenever its output for any input may change.
     pub fn native(name: &str, version: &str, behaviour: u32) -> FunctionIdentity {
         FunctionIdentity::new(&format!("native:{name}@{version}#{behaviour}"))
+    }
+
+    /// A function that drew random values: another run on the same input may have another result.
+    #[must_use]
+    pub fn random(&self) -> FunctionIdentity {
+        FunctionIdentity::new(&format!("{self}{RANDOM}"))
     }
 
     /// An image by the digest of its index, or of its manifest if it has no index.

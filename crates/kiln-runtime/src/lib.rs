@@ -29,7 +29,7 @@ pub use context::{
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, Refresh};
 pub use function::{FunctionPin, FunctionSpec, Network, Target};
-pub use identity::FunctionIdentity;
+pub use identity::{FunctionIdentity, RANDOM};
 pub use input::Input;
 pub use mount::Mount;
 pub use outcome::{ExecProblem, Outcome, Output, RunError, StartError};

@@ -22,6 +22,8 @@ pub struct ProgramOutput {
     pub stdout: String,
     pub stderr: String,
     pub exit_code: i32,
+    /// Whether another run on the same input may have another result.
+    pub is_random: bool,
 }
 
 /// Runs a function on a list in text form.
@@ -104,6 +106,7 @@ pub fn run_on(
     stdout.push_str(&below_the_list);
     Ok(ProgramOutput {
         stdout,
+        is_random: list.is_random,
         stderr: list.stderr.into_string(),
         exit_code,
     })

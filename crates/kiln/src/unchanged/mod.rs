@@ -3,7 +3,7 @@
 //! A render of a whole package that changed nothing leaves a note: which files and directories it read, a hash of what was in
 //! them, and what it reported. If everything that the note names is still the same, so is the result of a render, and its
 //! report is printed again. A note is kept only if every function that ran is built in, because only those depend on nothing
-//! but the files and the program itself.
+//! but the files and the program itself; one that may draw random values names itself so ([`kiln_runtime::RANDOM`]).
 
 mod note;
 mod read_trace;

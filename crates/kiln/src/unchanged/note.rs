@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::results::{Field, File, FunctionResult, ResourceRef, ResultItem};
 use kiln_render::{CallRecord, Event, Log};
+use kiln_runtime::RANDOM;
 use serde::{Deserialize, Serialize};
 
 use super::read_trace::ReadStep;
@@ -104,7 +105,9 @@ impl NotedEvent {
                 record,
             } => {
                 let is_builtin = result.identity.is_empty() && result.image.starts_with(BUILTIN);
-                if !is_builtin && !result.identity.starts_with(NATIVE) {
+                let is_native =
+                    result.identity.starts_with(NATIVE) && !result.identity.ends_with(RANDOM);
+                if !is_builtin && !is_native {
                     return None;
                 }
                 let FunctionResult {

@@ -430,6 +430,103 @@ fn secrets_stay_where_they_are() {
     }
 }
 
+/// A package whose policy reports something about a kind of resource, as a warning.
+fn with_policy(kind: &str, conditions: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  validators:\n  - image: gatekeeper:v0.2.1\n",
+    );
+    env.write(
+        "pkg/policy.yaml",
+        &format!(
+            "\
+apiVersion: templates.gatekeeper.sh/v1beta1
+kind: ConstraintTemplate
+metadata:
+  name: show
+spec:
+  crd:
+    spec:
+      names:
+        kind: Show
+  targets:
+  - target: admission.k8s.gatekeeper.sh
+    rego: |
+      package show
+      violation[{{\"msg\": msg}}] {{
+        {conditions}
+      }}
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: Show
+metadata:
+  name: show
+spec:
+  enforcementAction: warn
+  match:
+    kinds:
+    - apiGroups: [\"\"]
+      kinds: [{kind}]
+"
+        ),
+    );
+    env.write("pkg/secret.yaml", SECRET);
+    env
+}
+
+/// JSON in a Secret, which a policy prints with escapes.
+#[test]
+fn no_note_has_a_part_of_a_secret() {
+    let env = with_policy(
+        "Secret",
+        "msg := sprintf(\"not allowed: %v\", [input.review.object.stringData])",
+    );
+    env.write(
+        "pkg/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\nstringData:\n  .dockerconfigjson: \
+         '{\"auths\":{\"ghcr.io\":{\"username\":\"bot\",\"password\":\"hunter2-is-secret\"}}}'\n",
+    );
+    let mut printed = String::new();
+    for flags in [&[][..], &["--log-format=json"], &[], &[]] {
+        printed.push_str(&render(&env, flags).stderr);
+    }
+    assert!(printed.contains("not allowed: "), "{printed}");
+    assert!(printed.contains("(cached)"), "{printed}");
+    assert!(!printed.contains("hunter2"), "{printed}");
+    let mut written = kept_files(&env);
+    assert!(!written.is_empty());
+    written.push(env.work().join("pkg/Kptfile"));
+    for file in written {
+        let content = fs::read(&file).unwrap();
+        let content = String::from_utf8_lossy(&content);
+        assert!(
+            !content.contains("hunter2"),
+            "{}: {content}",
+            file.display()
+        );
+    }
+}
+
+/// Another run of the same policy may have another result.
+#[test]
+fn a_policy_that_may_be_random_runs_each_time() {
+    let random = with_policy(
+        "Secret",
+        "rand.intn(\"x\", 1) == 0\n        msg := \"drawn\"",
+    );
+    for _ in 0..4 {
+        let outcome = render(&random, &[]);
+        assert!(outcome.stderr.contains("drawn"), "{}", outcome.stderr);
+        assert!(!is_skipped(&outcome), "{}", outcome.stderr);
+    }
+    let plain = with_policy("Secret", "msg := \"always\"");
+    for _ in 0..2 {
+        assert!(!is_skipped(&render(&plain, &[])));
+    }
+    assert!(is_skipped(&render(&plain, &[])));
+}
+
 /// For every package of the catalog's corpus: with kept answers, without them, and again, the files, the output and the exit
 /// code are the same.
 #[test]

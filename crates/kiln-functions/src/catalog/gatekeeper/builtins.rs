@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use regorus::unstable::BUILTINS;
+use regorus::unstable::{BUILTINS, must_cache};
 use regorus::{Engine, Value};
 
 use super::bounded::{self, BuiltinResult, SLOT};
@@ -105,6 +105,12 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
 pub(super) fn is_known(name: &str) -> bool {
     let mut added = FUNCTIONS.iter().map(|(added, ..)| *added);
     name == "print" || BUILTINS.contains_key(name) || added.any(|added| added == name)
+}
+
+/// Whether a function may return another value for the same arguments in the next evaluation, as in OPA. The engine keeps its
+/// values for the duration of one evaluation.
+pub(super) fn is_random(name: &str) -> bool {
+    must_cache(name).is_some()
 }
 
 type Charge = fn(Vec<Value>, &Meter) -> BuiltinResult;

@@ -86,6 +86,7 @@ pub(super) struct Meter {
     /// Bytes that the evaluation may still make.
     bytes: AtomicU64,
     over: Mutex<Option<OverLimit>>,
+    is_random: AtomicBool,
 }
 
 impl Meter {
@@ -100,6 +101,7 @@ impl Meter {
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(MAX_BYTES),
             over: Mutex::new(None),
+            is_random: AtomicBool::new(false),
         }
     }
 
@@ -123,6 +125,16 @@ impl Meter {
 
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that a policy may draw random values.
+    pub(super) fn note_random(&self) {
+        self.is_random.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a policy of the call may draw random values.
+    pub(super) fn is_random(&self) -> bool {
+        self.is_random.load(Ordering::Relaxed)
     }
 
     pub(super) fn check(&self) -> Result<(), OverLimit> {

@@ -98,6 +98,7 @@ impl Function for Gatekeeper {
             Err(Halt::Fault(fault)) => vec![failure(fault)],
             Err(Halt::Stopped(stopped)) => return stopped.into(),
         };
+        list.is_random = meter.is_random();
         list.results = results.into();
         match list.results.iter().any(|item| item.severity == "error") {
             true => Ending::Error(format!("{}\n", report::text(&list.results))),

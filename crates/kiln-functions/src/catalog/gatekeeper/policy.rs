@@ -90,6 +90,10 @@ impl Policy {
         let uncompiled = |why: String| refused(release.uncompiled(&why));
         let rules = Rules::read(&modules);
         check_calls(&rules, &entries).map_err(uncompiled)?;
+        let mut calls = rules.other_calls.iter();
+        if calls.any(|call| builtins::is_random(&call.name)) {
+            meter.note_random();
+        }
         let checked = graph::check(&rules);
         if let Err(GraphError::TooDeep(why)) = &checked {
             return Err(invalid(format!("{path}: {why}")));

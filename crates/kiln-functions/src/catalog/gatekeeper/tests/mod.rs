@@ -1,6 +1,7 @@
 //! Policies, constraints and messages. Texts are those of the original on the same input.
 
 mod bounds;
+mod builtins;
 mod v0_2_1;
 
 use kiln_runtime::{RunContext, RunError};
