@@ -125,6 +125,13 @@ fn what_is_not_understood_is_refused_with_its_line() {
         "version: 1\nfunctions:\n- image: a\n  resolved: h/a:v1\n  digest: sha256:1\n",
         "pkg/kiln.lock:5: digest must be sha256: and 64 hexadecimal digits",
     );
+    let other = DIGEST.replace("aaaa", "bbbb");
+    check_refused(
+        &format!(
+            "version: 1\nfunctions:\n- image: h/a@{DIGEST}\n  resolved: h/a@{DIGEST}\n  digest: {other}\n"
+        ),
+        &format!("pkg/kiln.lock:5: digest is not the one that `resolved` names: {DIGEST}"),
+    );
     check_refused(
         "version: 1\nfunctions:\n- image: a\n  resolved: h/a:v1\n  native: a\n",
         "pkg/kiln.lock:5: native must be NAME@VERSION#BEHAVIOUR",

@@ -104,6 +104,7 @@ fn parse_entry(item: NodeRef<'_>) -> Result<(LockKey, LockedFunction), ProblemAt
     let mut tag = String::new();
     let mut resolved = None;
     let (mut digest, mut native, mut wasm) = (None, None, None);
+    let mut digest_line = line(item);
     for (key, value) in fields(item, "an entry", ENTRY_KEYS)? {
         let given = text(value, key, "a text")?.to_owned();
         if given.is_empty() {
@@ -113,7 +114,10 @@ fn parse_entry(item: NodeRef<'_>) -> Result<(LockKey, LockedFunction), ProblemAt
             "image" => image = Some(given),
             "tag" => tag = given,
             "resolved" => resolved = Some(given),
-            "digest" if is_digest(&given) => digest = Some(given),
+            "digest" if is_digest(&given) => {
+                digest = Some(given);
+                digest_line = line(value);
+            }
             "wasm" if is_digest(&given) => wasm = Some(given),
             "native" if is_native(&given) => native = Some(given),
             "native" => return Err(wrong(value, key, "NAME@VERSION#BEHAVIOUR")),
@@ -133,6 +137,13 @@ fn parse_entry(item: NodeRef<'_>) -> Result<(LockKey, LockedFunction), ProblemAt
     };
     if function.digest.is_none() && function.native.is_none() {
         return Err((line(item), LockProblem::NothingLocked));
+    }
+    // The Kptfile names this digest, and another one must not run in place of it.
+    if let (Some((_, named)), Some(digest)) = (function.resolved.rsplit_once('@'), &function.digest)
+        && named != digest
+    {
+        let named = named.to_owned();
+        return Err((digest_line, LockProblem::OtherDigest { named }));
     }
     Ok((LockKey { image, tag }, function))
 }

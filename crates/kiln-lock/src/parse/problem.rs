@@ -34,6 +34,8 @@ pub enum LockProblem {
         key: &'static str,
         place: &'static str,
     },
+    #[error("digest is not the one that `resolved` names: {named}")]
+    OtherDigest { named: String },
     #[error("an entry has neither `digest` nor `native`")]
     NothingLocked,
     #[error("unknown key {} in {place}; the keys are {}", quote(key), known.join(", "))]

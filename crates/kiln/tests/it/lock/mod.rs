@@ -216,3 +216,27 @@ fn a_failed_render_does_not_write_the_lock() {
     test.run("fn render pkg --lock", 1);
     assert_eq!(test.lock(), None);
 }
+
+/// A Kptfile that names a digest gets this image.
+#[test]
+fn a_digest_in_the_kptfile_is_not_replaced_by_the_lock() {
+    let named = format!("example.com/fn@sha256:{}", "a".repeat(64));
+    let other = format!("sha256:{}", "b".repeat(64));
+    let test = LockTest::new(&[&format!("{{image: '{named}'}}")]);
+    test.write_lock(&format!(
+        "- image: {named}\n  resolved: {named}\n  digest: {other}\n"
+    ));
+    let before = test.lock();
+    for words in [
+        "fn render pkg",
+        "fn render pkg --locked",
+        "lock pkg --check",
+        "lock pkg",
+        "policy check pkg",
+    ] {
+        let refused = test.run(words, 1);
+        let expected = "pkg/kiln.lock:5: digest is not the one that `resolved` names: sha256:aaaa";
+        assert!(refused.stderr.contains(expected), "{words}: {refused:?}");
+        assert_eq!(test.lock(), before);
+    }
+}
