@@ -34,6 +34,14 @@ impl WasmImageEvaluator {
         matches!(self.images.known(image), Some(Resolution::Module(_)))
     }
 
+    /// The digest of the module that an image is known to be, in hexadecimal. Asks no registry.
+    pub fn known_module_digest(&self, image: &str) -> Option<String> {
+        match self.images.known(image) {
+            Some(Resolution::Module(module)) => Some(module.digest.to_string()),
+            Some(Resolution::NotWasm) | None => None,
+        }
+    }
+
     /// The digest of the module that an image is, in hexadecimal; `None` if it is not a module. Looks the image up.
     pub fn module_digest(&self, image: &str, ctx: &RunContext) -> Option<String> {
         let module = self.images.module(image, ctx).ok()?;

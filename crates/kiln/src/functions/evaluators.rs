@@ -258,6 +258,13 @@ impl EvaluatorSetup {
         Some(format!("sha256:{digest}"))
     }
 
+    /// The same, if it is known without a request.
+    pub(crate) fn known_module_digest(&self, image: &str) -> Option<String> {
+        let images = self.wasm_images.as_ref()?;
+        let digest = images.known_module_digest(image)?;
+        Some(format!("sha256:{digest}"))
+    }
+
     /// Whether registries may be asked.
     pub(crate) fn may_pull(&self) -> bool {
         self.may_pull

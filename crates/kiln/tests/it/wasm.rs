@@ -302,6 +302,45 @@ fn modules_reach_machines_without_a_registry_as_archives() {
     }
 }
 
+/// The digest of the image is that of the module too, but a file that says something else is wrong.
+#[test]
+fn a_lock_file_with_another_module_does_not_fit() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    let image = push(&env, &registry, &["wasm", "push", "--format=oci"], 0);
+    env.write(
+        "pkg/Kptfile",
+        &KPTFILE.replace("exec: ./echo.wasm", &format!("image: {image}")),
+    );
+    let kiln = |words: &str, code: i32| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ran = env.kiln(&words, "");
+        assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");
+        ran
+    };
+    kiln("lock pkg", 0);
+    let lock = env.work().join("pkg/kiln.lock");
+    let right = fs::read_to_string(&lock).unwrap();
+    let (before, module) = right.split_once("  wasm: sha256:").expect("a module");
+    let rest = &module[64..];
+    kiln("fn render pkg --locked", 0);
+    kiln("lock pkg --check", 0);
+    let wrong = format!("{before}  wasm: sha256:{}{rest}", "0".repeat(64));
+    fs::write(&lock, wrong).unwrap();
+    let checked = kiln("lock pkg --check", 3);
+    assert!(
+        checked.stdout.contains("the entry does not fit"),
+        "{checked:?}"
+    );
+    let refused = kiln("fn render pkg --locked", 1);
+    assert!(
+        refused.stderr.contains("no entries that fit"),
+        "{refused:?}"
+    );
+    kiln("lock pkg", 0);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), right);
+}
+
 #[test]
 fn a_file_that_should_be_a_module_is_named() {
     let env = environment();

@@ -18,7 +18,7 @@ use crate::error::{CommandError, ErrorClass};
 pub(crate) enum LockState {
     Fits,
     Missing,
-    /// It is there, but for another prefix or tag, or without the digest that is needed.
+    /// It is there, but for another prefix or tag, with another module, or without the digest that is needed.
     Differs,
     /// It names a built-in function that this kiln does not have, and has no digest.
     OtherBuiltIn {

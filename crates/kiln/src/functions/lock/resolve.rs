@@ -54,7 +54,7 @@ impl LockResolver<'_> {
         let Some(locked) = lock.functions.get(key) else {
             return LockState::Missing;
         };
-        if !self.is_named(function, locked) {
+        if !self.is_named(function, locked) || self.is_other_module(locked) {
             return LockState::Differs;
         }
         let own = self.setup.built_in(&locked.resolved);
@@ -84,6 +84,16 @@ impl LockResolver<'_> {
         };
         let tag = resolved.tag.as_deref();
         image.name() == resolved.name() && best_tag(&constraint, tag).is_some()
+    }
+
+    /// Whether an entry names another module than the one that its image is known to be.
+    fn is_other_module(&self, locked: &LockedFunction) -> bool {
+        let (Some(digest), Some(module)) = (&locked.digest, &locked.wasm) else {
+            return false;
+        };
+        let image = by_digest(&locked.resolved, digest);
+        let known = image.and_then(|image| self.setup.known_module_digest(&image));
+        known.is_some_and(|known| known != *module)
     }
 
     /// Resolves a function. `old` is its entry so far.
