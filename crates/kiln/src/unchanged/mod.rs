@@ -9,8 +9,8 @@ mod note;
 mod read_trace;
 
 use std::cell::RefCell;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::{io, iter};
 
 use function_runner::BuildInfo;
 use kiln_evaluators::CacheMode;
@@ -29,7 +29,7 @@ use crate::functions::cache::KeptResults;
 use crate::ui::Ui;
 
 /// The number of the fields of the key, of the form of notes and of what they mean. Raise it whenever one of them changes.
-const SCHEME: u32 = 1;
+const SCHEME: u32 = 2;
 
 /// The prefix of identities of built-in functions.
 const NATIVE: &str = "native:";
@@ -43,12 +43,18 @@ pub(crate) struct RenderSettings<'a> {
     pub(crate) working_directory: &'a str,
     /// All flags that can change the result, in any form.
     pub(crate) flags: String,
+    /// Whether other results in the status of Kptfiles count as no change, as with `--check`.
+    pub(crate) accepts_results: bool,
+    /// The bytes of the lock file that the render uses.
+    pub(crate) lock_file: Option<&'a [u8]>,
 }
 
 /// The notes about one package and one set of flags.
 pub(crate) struct RenderNotes {
     kept: KeptResults,
     key: ResultKey,
+    /// Of notes about renders that would change nothing but results in the status of Kptfiles, which `--check` accepts.
+    settled_key: Option<ResultKey>,
     lock_file: Option<Vec<u8>>,
     identity: String,
 }
@@ -64,18 +70,21 @@ impl RenderNotes {
             return None;
         }
         let identity = program_identity()?;
-        let lock_file = read_lock_file(files)?;
-        let key = KeyHasher::new(SCHEME)
-            .field(identity.as_bytes())
-            .field(settings.root.as_bytes())
-            .field(settings.working_directory.as_bytes())
-            .field(settings.flags.as_bytes())
-            .optional(lock_file.as_deref())
-            .finish();
+        let key = |accepted: &str| {
+            KeyHasher::new(SCHEME)
+                .field(identity.as_bytes())
+                .field(settings.root.as_bytes())
+                .field(settings.working_directory.as_bytes())
+                .field(settings.flags.as_bytes())
+                .field(accepted.as_bytes())
+                .optional(settings.lock_file)
+                .finish()
+        };
         Some(RenderNotes {
             kept,
-            key,
-            lock_file,
+            key: key("no change"),
+            settled_key: settings.accepts_results.then(|| key("other results")),
+            lock_file: settings.lock_file.map(<[u8]>::to_vec),
             identity,
         })
     }
@@ -83,10 +92,13 @@ impl RenderNotes {
     /// The note of an earlier render, if everything that it read is the same now.
     pub(crate) fn find(&self, files: &DiskFiles) -> Option<RenderNote> {
         let results = &self.kept.results;
-        let payload = results.read(ResultKind::Render, &self.key, &self.identity)?;
-        let note = RenderNote::parse(&payload)?;
-        let hash = read_trace::hash(files, &note.reads, available_threads());
-        (hash == note.hash).then_some(note)
+        let mut keys = iter::once(&self.key).chain(&self.settled_key);
+        keys.find_map(|key| {
+            let payload = results.read(ResultKind::Render, key, &self.identity)?;
+            let note = RenderNote::parse(&payload)?;
+            let hash = read_trace::hash(files, &note.reads, available_threads());
+            (hash == note.hash).then_some(note)
+        })
     }
 
     /// Whether renders run even if there is a note.
@@ -96,21 +108,28 @@ impl RenderNotes {
 
     /// Keeps a note about a render that changed nothing. `expected` is the note that there was before, if it still applied.
     pub(crate) fn keep(&self, ui: &Ui, render: &FinishedRender<'_>, expected: Option<&RenderNote>) {
-        let note = self.note(render);
+        let key = match render.changes {
+            RenderChanges::None => Some(&self.key),
+            RenderChanges::Results => self.settled_key.as_ref(),
+            RenderChanges::Files => None,
+        };
+        let note = key.and_then(|key| Some((key, self.note(render)?)));
         if let (Some(expected), true) = (expected, self.is_verifying())
-            && note.as_ref() != Some(expected)
+            && note.as_ref().map(|(_, note)| note) != Some(expected)
         {
             ui.warn(
                 "the result of this render differs from the one that was kept for the same files; please report it",
             );
-            return self.kept.results.remove(ResultKind::Render, &self.key);
+            for key in iter::once(&self.key).chain(&self.settled_key) {
+                self.kept.results.remove(ResultKind::Render, key);
+            }
+            return;
         }
-        let Some(note) = note else {
+        let Some((key, note)) = note else {
             return;
         };
         let payload = note.to_bytes();
-        let written =
-            (self.kept.results).write(ResultKind::Render, &self.key, &self.identity, &payload);
+        let written = (self.kept.results).write(ResultKind::Render, key, &self.identity, &payload);
         if let Err(error) = written {
             ui.warn(&format!("the result of this render is not kept: {error}"));
         }
@@ -119,7 +138,7 @@ impl RenderNotes {
     fn note(&self, render: &FinishedRender<'_>) -> Option<RenderNote> {
         let report = render.report;
         let is_clean = report.error.is_none() && report.emptied.is_empty();
-        if !is_clean || !render.is_fixpoint {
+        if !is_clean {
             return None;
         }
         let is_same_lock = read_lock_file(render.files.disk())? == self.lock_file;
@@ -143,8 +162,16 @@ pub(crate) struct FinishedRender<'a> {
     pub(crate) files: &'a TracedFiles<'a>,
     pub(crate) report: &'a RenderReport,
     pub(crate) events: &'a KeptEvents<'a>,
-    /// Whether no file changes.
-    pub(crate) is_fixpoint: bool,
+    pub(crate) changes: RenderChanges,
+}
+
+/// What a render would change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RenderChanges {
+    None,
+    /// Results in the status of Kptfiles, because functions report another result about what they have changed already.
+    Results,
+    Files,
 }
 
 /// Passes events to a log and keeps them, as long as all functions are built in.

@@ -96,6 +96,37 @@ fn a_render_that_would_change_nothing_is_skipped() {
     );
 }
 
+/// The first render writes what the functions did. For them it is done already when they run again, which they report.
+#[test]
+fn a_check_that_accepts_other_results_is_skipped() {
+    let env = TestEnvironment::new();
+    env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: \
+         set-namespace:v0.4.1\n    configMap: {namespace: prod}\n",
+    );
+    env.write("pkg/secret.yaml", SECRET);
+    render(&env, &[]);
+    let before = files(&env.work());
+    let first = render(&env, &["--check"]);
+    assert!(!is_skipped(&first), "{}", first.stderr);
+    let second = render(&env, &["--check"]);
+    assert!(is_skipped(&second), "{}", second.stderr);
+    assert_eq!(without_times(&second), without_times(&first));
+    let verified = render(&env, &["--check", "--cache=verify"]);
+    assert!(!is_skipped(&verified) && !verified.stderr.contains("differs"));
+    assert_eq!(files(&env.work()), before);
+    // Other commands would change the status.
+    for flags in [&["--dry-run"][..], &[]] {
+        assert!(!is_skipped(&render(&env, flags)), "{flags:?}");
+    }
+    assert_ne!(files(&env.work()), before);
+    env.write("pkg/secret.yaml", &SECRET.replace("hunter2", "hunter3"));
+    let changed = env.kiln(&["fn", "render", "pkg", "--check", "--timings"], "");
+    assert_eq!(changed.code, Some(3), "{}", changed.stderr);
+    assert!(!is_skipped(&changed));
+}
+
 /// Renders after a change: fully, with the result of a render without kept answers.
 #[track_caller]
 fn check_renders(change: impl Fn(&TestEnvironment)) {

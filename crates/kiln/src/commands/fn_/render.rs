@@ -46,7 +46,7 @@ use crate::report::settled::changes_only_results;
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
 use crate::unchanged::{
-    FinishedRender, KeptEvents, RenderNote, RenderNotes, RenderSettings, TracedFiles,
+    FinishedRender, KeptEvents, RenderChanges, RenderNote, RenderNotes, RenderSettings, TracedFiles,
 };
 use crate::watch::{Round, Watch, watch};
 
@@ -338,6 +338,8 @@ fn render_once(
         root: &root_text,
         working_directory: &working_directory,
         flags: args.fingerprint(setup, options.attribution),
+        accepts_results: args.check,
+        lock_file: lock.as_ref().and_then(LockUse::file),
     };
     let notes = args.kept_renders(setup, destination);
     let notes = notes.and_then(|kept| RenderNotes::new(kept.clone(), &settings, &files));
@@ -425,13 +427,13 @@ impl RenderEnd<'_> {
     }
 
     /// Notes a render, if it changes nothing.
-    fn note(&self, ui: &Ui, report: &RenderReport, changes: &[FileChange]) {
+    fn note(&self, ui: &Ui, report: &RenderReport, changes: RenderChanges) {
         if let Some(notes) = self.notes {
             let render = FinishedRender {
                 files: self.files,
                 report,
                 events: self.events,
-                is_fixpoint: changes.is_empty(),
+                changes,
             };
             notes.keep(ui, &render, self.earlier);
         }
@@ -503,11 +505,16 @@ fn finish_in_place(
         let lock = end.lock.and_then(LockUse::change);
         plan.changes.extend(lock);
     }
-    if plan.has_resources {
-        end.note(ui, &report, &plan.changes);
-    }
     let is_settled = |change: &FileChange| changes_only_results(files, change);
-    if args.check && plan.changes.iter().all(is_settled) {
+    let changes = match plan.changes.as_slice() {
+        [] => RenderChanges::None,
+        changes if args.check && changes.iter().all(is_settled) => RenderChanges::Results,
+        _ => RenderChanges::Files,
+    };
+    if plan.has_resources {
+        end.note(ui, &report, changes);
+    }
+    if changes == RenderChanges::Results {
         plan.changes.clear();
     }
     end.recorder.note_changes(files, &plan.changes);

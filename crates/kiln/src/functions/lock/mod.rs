@@ -69,6 +69,8 @@ impl LockFlags {
 /// The lock file of one render.
 pub(crate) struct LockUse {
     lock: FunctionLock,
+    /// The bytes of the file as it was read; `None` if there was none.
+    file: Option<Vec<u8>>,
     /// Whether the file has to be written.
     is_changed: bool,
 }
@@ -86,12 +88,15 @@ impl LockUse {
         if ui.compat() != Compat::Kiln {
             return Ok(None);
         }
-        let read = read_lock(files, named)?;
-        if read.is_none() && !flags.lock && !flags.is_locked() {
+        let file = read::lock_bytes(files, named)?;
+        if file.is_none() && !flags.lock && !flags.is_locked() {
             return Ok(None);
         }
-        let has_file = read.is_some();
-        let mut lock = read.unwrap_or_default();
+        let has_file = file.is_some();
+        let mut lock = match &file {
+            Some(bytes) => read::parse_lock(bytes, named)?,
+            None => FunctionLock::default(),
+        };
         let resolver = LockResolver::new(setup, NativeDigests::Keep);
         let mut gaps = Vec::new();
         // Rendering reports Kptfiles that are not valid.
@@ -123,7 +128,16 @@ impl LockUse {
                 }
             }
         }
-        Ok(Some(LockUse { lock, is_changed }))
+        Ok(Some(LockUse {
+            lock,
+            file,
+            is_changed,
+        }))
+    }
+
+    /// The bytes of the file that the render uses.
+    pub(crate) fn file(&self) -> Option<&[u8]> {
+        self.file.as_deref()
     }
 
     /// The lock file for a command that never writes it: it must have all functions. `None` if the package has none and it is not

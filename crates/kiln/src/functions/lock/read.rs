@@ -28,13 +28,25 @@ pub(crate) enum LockState {
 
 /// Reads the lock file of a package; `None` if it has none. `named` is the package in messages.
 pub(crate) fn read_lock(files: &dyn FileSource, named: &str) -> Result<Option<FunctionLock>> {
+    let bytes = lock_bytes(files, named)?;
+    bytes.map(|bytes| parse_lock(&bytes, named)).transpose()
+}
+
+/// The bytes of the lock file of a package; `None` if it has none.
+pub(super) fn lock_bytes(files: &dyn FileSource, named: &str) -> Result<Option<Vec<u8>>> {
+    match files.read(LOCK_FILE) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(FileError::NotFound(_)) => Ok(None),
+        Err(error) => {
+            let shown = paths::join(&[named, LOCK_FILE]);
+            Err(anyhow!("cannot read {shown}: {error}"))
+        }
+    }
+}
+
+pub(super) fn parse_lock(bytes: &[u8], named: &str) -> Result<FunctionLock> {
     let shown = paths::join(&[named, LOCK_FILE]);
-    let bytes = match files.read(LOCK_FILE) {
-        Ok(bytes) => bytes,
-        Err(FileError::NotFound(_)) => return Ok(None),
-        Err(error) => return Err(anyhow!("cannot read {shown}: {error}")),
-    };
-    let lock = FunctionLock::parse(&shown, &bytes).map_err(|error| CommandError {
+    let lock = FunctionLock::parse(&shown, bytes).map_err(|error| CommandError {
         class: ErrorClass::Input,
         hint: Some(match error.problem {
             LockProblem::Conflict => {
@@ -45,7 +57,7 @@ pub(crate) fn read_lock(files: &dyn FileSource, named: &str) -> Result<Option<Fu
         }),
         ..CommandError::new(format!("error: {error}"))
     })?;
-    Ok(Some(lock))
+    Ok(lock)
 }
 
 /// The functions of Kptfiles that are images, each one once.
