@@ -200,9 +200,12 @@ fn parse_requirements(value: NodeRef<'_>, rule: &mut Rule) -> Result<(), Problem
         if !item.is_mapping() {
             return Err(wrong(item, "require", WANTED));
         }
-        for (_, signature) in fields(item, "require", REQUIREMENT_KEYS)? {
-            rule.keys.push(parse_signature(signature)?);
-        }
+        let fields = fields(item, "require", REQUIREMENT_KEYS)?;
+        let Some((_, signature)) = fields.first() else {
+            let (key, place) = ("signature", "require");
+            return Err((line(item), PolicyProblem::Missing { key, place }));
+        };
+        rule.keys.push(parse_signature(*signature)?);
     }
     Ok(())
 }

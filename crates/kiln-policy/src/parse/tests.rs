@@ -187,6 +187,7 @@ fn required_signatures_have_a_key_that_can_be_read() {
     }
     for (value, message) in [
         ("signature: {}", "p.yaml:6: signature has no `key`; add it"),
+        ("{}", "p.yaml:6: require has no `signature`; add it"),
         (
             "signature: team.pub",
             "p.yaml:6: signature must be a mapping",
