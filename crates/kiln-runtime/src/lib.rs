@@ -27,7 +27,7 @@ pub use context::{
     DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, KeepAnswers, Limits, RunContext, StderrListener,
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
-pub use file_value::{FileValue, FileValueError, Refresh};
+pub use file_value::{FileValue, FileValueError, MadeValue, Refresh};
 pub use function::{FunctionPin, FunctionSpec, Network, Target};
 pub use identity::{FunctionIdentity, RANDOM};
 pub use input::Input;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kiln_go::quote;
-use kiln_runtime::{FileValue, FileValueError, FunctionSpec, Refresh};
+use kiln_runtime::{FileValue, FileValueError, FunctionSpec, MadeValue, Refresh};
 
 use crate::policy::{Permission, Policy, PolicyFile};
 use crate::refusal::PolicyRefusal;
@@ -53,13 +53,13 @@ pub enum PolicyLoadError {
 pub enum PolicyEvent<'a> {
     /// A function runs without a rule, and the default is to warn. Reported once for each function.
     Warned(&'a str),
-    /// The files have changed and are in force.
+    /// The files, or the keys that they name, have changed and are in force.
     Replaced,
     /// The files have changed and are invalid, for this reason; the old policy stays. Reported once.
     Kept(&'a str),
 }
 
-/// A policy from files that may change while the program runs.
+/// A policy from files that may change while the program runs, as the files of its keys may.
 pub struct LoadedPolicy {
     policy: FileValue<Policy>,
     listener: Box<Listener>,
@@ -93,12 +93,14 @@ impl LoadedPolicy {
             check_is_file(file)?;
         }
         let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
-        let policy = FileValue::load(files, move |contents| {
+        let policy = FileValue::load_with_files(files, move |contents| {
             let files = names.iter().zip(contents);
             let files = files.map(|(name, contents)| PolicyFile::parse(name, contents));
             let files: Result<Vec<PolicyFile>, _> = files.collect();
             let files = files.map_err(|error| error.to_string())?;
-            Ok(Policy { files })
+            let value = Policy { files };
+            let files = value.key_files();
+            Ok(MadeValue { value, files })
         });
         let policy = policy.map_err(|error| match error {
             FileValueError::Read { path, source } => PolicyLoadError::Read { path, source },

@@ -129,3 +129,41 @@ fn changes_apply_and_invalid_ones_do_not() {
     assert!(events.recv().unwrap().starts_with("Kept("));
     assert!(events.try_recv().is_err());
 }
+
+#[test]
+fn a_replaced_key_is_in_force() {
+    const OTHER: &str = "-----BEGIN PUBLIC KEY-----\n\
+        MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n\
+        -----END PUBLIC KEY-----\n";
+    let machine = machine();
+    machine.write("team.pub", crate::policy::tests::KEY);
+    let key = machine.path("team.pub");
+    machine.write(
+        "user.yaml",
+        &format!(
+            "{DENY}rules:\n- match: ghcr.io/\n  require:\n  - signature: {{key: {}}}\n",
+            key.display()
+        ),
+    );
+    let (sender, events) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let listener = move |event: PolicyEvent<'_>| {
+        let _ = sender.lock().unwrap().send(format!("{event:?}"));
+    };
+    let policy = LoadedPolicy::load(&machine.paths, listener)
+        .unwrap()
+        .unwrap();
+    let first = policy.current();
+    machine.write("team.pub", OTHER);
+    let second = policy.current();
+    assert_ne!(first, second);
+    assert_eq!(events.recv().unwrap(), "Replaced");
+    fs::remove_file(&key).unwrap();
+    assert_eq!(policy.current(), second);
+    let kept = events.recv().unwrap();
+    assert!(
+        kept.starts_with("Kept(") && kept.contains("team.pub"),
+        "{kept}"
+    );
+    assert!(events.try_recv().is_err());
+}

@@ -1,5 +1,6 @@
 //! The decision: one function, one way to run it, all files.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,6 +127,13 @@ pub struct Explanation {
 const STARLARK: &str = "starlark";
 
 impl Policy {
+    /// The files of the keys that sign.
+    pub(crate) fn key_files(&self) -> Vec<PathBuf> {
+        let rules = self.files.iter().flat_map(|file| &file.rules);
+        let keys = rules.flat_map(|rule| &rule.keys);
+        keys.map(|key| PathBuf::from(key.value.name())).collect()
+    }
+
     /// Whether a function may run in one way. `function` has a full image name. `builtin` is the name of the built-in
     /// function that the image stands for, if it is another.
     pub fn decide(

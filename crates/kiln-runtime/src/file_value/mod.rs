@@ -1,4 +1,4 @@
-//! A value read from files that may change while a program runs.
+//! A value read from files that may change while a program runs. It may name further files.
 //!
 //! The files are not watched: each use of the value checks whether they have changed, which costs one system call per
 //! file and works on every file system. If the new files are invalid, the old value stays in force.
@@ -17,7 +17,13 @@ pub struct FileValue<T> {
     seen: Mutex<Seen>,
 }
 
-type Make<T> = dyn Fn(&[Vec<u8>]) -> Result<T, String> + Send + Sync;
+/// A value, and further files that it was made of: a change of them makes it anew.
+pub struct MadeValue<T> {
+    pub value: T,
+    pub files: Vec<PathBuf>,
+}
+
+type Make<T> = dyn Fn(&[Vec<u8>]) -> Result<MadeValue<T>, String> + Send + Sync;
 
 /// The result of checking the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,8 +52,10 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 const TICK: Duration = Duration::from_millis(100);
 
 struct Seen {
+    /// Files that the value was made of besides `paths`.
+    further: Vec<PathBuf>,
     stamps: Option<Vec<Stamp>>,
-    /// The contents that the value was made of.
+    /// The contents that the value was made of, in the order of `paths` and `further`.
     contents: Vec<Vec<u8>>,
     /// The last failure that was returned.
     failure: Option<String>,
@@ -68,18 +76,24 @@ impl<T> FileValue<T> {
         paths: Vec<PathBuf>,
         make: impl Fn(&[Vec<u8>]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Result<FileValue<T>, FileValueError> {
-        let stamps = stamps(&paths).ok();
-        let contents = read_all(&paths)?;
-        let value = make(&contents).map_err(FileValueError::Make)?;
+        FileValue::load_with_files(paths, move |contents| {
+            let files = Vec::new();
+            make(contents).map(|value| MadeValue { value, files })
+        })
+    }
+
+    /// The same for a value that names further files, and reads them when it is made.
+    pub fn load_with_files(
+        paths: Vec<PathBuf>,
+        make: impl Fn(&[Vec<u8>]) -> Result<MadeValue<T>, String> + Send + Sync + 'static,
+    ) -> Result<FileValue<T>, FileValueError> {
+        let make: Box<Make<T>> = Box::new(make);
+        let (value, seen) = read_value(&paths, &*make)?;
         Ok(FileValue {
             paths,
-            make: Box::new(make),
+            make,
             value: RwLock::new(Arc::new(value)),
-            seen: Mutex::new(Seen {
-                stamps,
-                contents,
-                failure: None,
-            }),
+            seen: Mutex::new(seen),
         })
     }
 
@@ -94,34 +108,29 @@ impl<T> FileValue<T> {
         let Ok(mut seen) = self.seen.try_lock() else {
             return Refresh::Unchanged;
         };
-        let now = stamps(&self.paths);
+        let paths = [self.paths.as_slice(), seen.further.as_slice()].concat();
+        let now = stamps(&paths);
         if let (Ok(now), Some(before)) = (&now, &seen.stamps)
             && now == before
             && before.iter().all(|stamp| stamp.settled)
         {
             return Refresh::Unchanged;
         }
-        let read = now.and_then(|stamps| Ok((stamps, read_all(&self.paths)?)));
-        match read {
-            Ok((stamps, contents)) => {
-                seen.stamps = Some(stamps);
-                if contents == seen.contents {
-                    // The contents of the value are back, and may change again.
-                    seen.failure = None;
-                    return Refresh::Unchanged;
-                }
-                let made = (self.make)(&contents);
-                match made {
-                    Ok(value) => {
-                        seen.failure = None;
-                        seen.contents = contents;
-                        let mut current =
-                            self.value.write().unwrap_or_else(PoisonError::into_inner);
-                        *current = Arc::new(value);
-                        Refresh::Changed
-                    }
-                    Err(failure) => seen.fail(failure),
-                }
+        if let Ok(now) = now
+            && let Ok(contents) = read_all(&paths)
+            && contents == seen.contents
+        {
+            // The contents of the value are back, and may change again.
+            seen.stamps = Some(now);
+            seen.failure = None;
+            return Refresh::Unchanged;
+        }
+        match read_value(&self.paths, &*self.make) {
+            Ok((value, now)) => {
+                *seen = now;
+                let mut current = self.value.write().unwrap_or_else(PoisonError::into_inner);
+                *current = Arc::new(value);
+                Refresh::Changed
             }
             Err(error) => {
                 seen.stamps = None;
@@ -130,6 +139,29 @@ impl<T> FileValue<T> {
                 seen.fail(format!("{error}{}", source.unwrap_or_default()))
             }
         }
+    }
+}
+
+/// Reads the files, and makes the value until the further files are known that it is made of: they are read before it, so that a
+/// later change is noticed.
+fn read_value<T>(paths: &[PathBuf], make: &Make<T>) -> Result<(T, Seen), FileValueError> {
+    let mut further = Vec::new();
+    loop {
+        let all = [paths, further.as_slice()].concat();
+        let stamps = stamps(&all).ok();
+        let contents = read_all(&all)?;
+        let own = contents.get(..paths.len()).unwrap_or_default();
+        let MadeValue { value, files } = make(own).map_err(FileValueError::Make)?;
+        if files == further {
+            let seen = Seen {
+                further,
+                stamps,
+                contents,
+                failure: None,
+            };
+            return Ok((value, seen));
+        }
+        further = files;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{FileValue, FileValueError, Refresh};
+use super::{FileValue, FileValueError, MadeValue, Refresh};
 
 struct Fixture {
     _directory: tempfile::TempDir,
@@ -100,4 +100,44 @@ fn the_same_failure_is_reported_again_after_the_value_was_back() {
 fn there_is_no_value_without_files() {
     let missing = FileValue::load(vec![PathBuf::from("/nonexistent/x")], make);
     assert!(matches!(missing, Err(FileValueError::Read { .. })));
+}
+
+#[test]
+fn a_file_that_the_value_names_is_a_part_of_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let write = |name: &str, text: &str| fs::write(path(name), text).expect("a file");
+    write("list", "a");
+    write("a", "one");
+    let base = directory.path().to_owned();
+    let value = FileValue::load_with_files(vec![path("list")], move |contents| {
+        let names = String::from_utf8_lossy(&contents[0]).into_owned();
+        let files: Vec<PathBuf> = names.split(' ').map(|name| base.join(name)).collect();
+        let texts: Result<Vec<String>, _> = files.iter().map(fs::read_to_string).collect();
+        let value = texts.map_err(|_| "a file is missing".to_owned())?.concat();
+        Ok(MadeValue { value, files })
+    });
+    let value = value.expect("a value");
+    assert_eq!(*value.get(), "one");
+    write("a", "two");
+    assert_eq!(value.refresh(), Refresh::Changed);
+    assert_eq!(*value.get(), "two");
+    assert_eq!(value.refresh(), Refresh::Unchanged);
+    write("b", "three");
+    assert_eq!(value.refresh(), Refresh::Unchanged);
+    write("list", "a b");
+    assert_eq!(value.refresh(), Refresh::Changed);
+    write("b", "six");
+    assert_eq!(value.refresh(), Refresh::Changed);
+    assert_eq!(*value.get(), "twosix");
+    fs::remove_file(path("b")).expect("removed");
+    let missing = Refresh::Failed("a file is missing".to_owned());
+    assert_eq!(value.refresh(), missing);
+    assert_eq!(value.refresh(), Refresh::Unchanged);
+    assert_eq!(*value.get(), "twosix");
+    // A file that the value no longer names may be missing.
+    write("list", "a");
+    assert_eq!(value.refresh(), Refresh::Changed);
+    assert_eq!(*value.get(), "two");
+    assert_eq!(value.refresh(), Refresh::Unchanged);
 }
