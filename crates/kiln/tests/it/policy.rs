@@ -153,6 +153,39 @@ fn programs_and_scripts_are_denied() {
     );
 }
 
+/// As a program of its own, a built-in function stands for the image of the catalog.
+#[test]
+fn functions_as_programs_obey_the_policy() {
+    const LIST: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    let test_env = TestEnvironment::new();
+    let function_run = |function: &str| {
+        let kiln = env!("CARGO_BIN_EXE_kiln");
+        let mut command = test_env.command(kiln, &test_env.work());
+        command.args(["function", "run", function]);
+        command.env("KILN_POLICY", "policy.yaml");
+        run(&mut command, LIST)
+    };
+    policy(
+        &test_env,
+        &format!(
+            "default: deny\nrules:\n- match: {CATALOG}/set-labels\n  allow: [native]\n- match: {CATALOG}/starlark\nstarlark: deny\n"
+        ),
+    );
+    let allowed = function_run("set-labels:v0.2.0");
+    assert!(!allowed.stderr.contains("policy"), "{allowed:?}");
+    let denied = function_run("set-namespace:v0.4.1");
+    refused(&denied, "the default is deny (policy.yaml:2)");
+    assert_eq!(denied.stdout, "");
+    for script in ["starlark", "starlark:v0.4.3"] {
+        refused(
+            &function_run(script),
+            "Starlark scripts are denied (policy.yaml:7)",
+        );
+    }
+    policy(&test_env, "default: maybe\n");
+    refused(&function_run("set-labels:v0.2.0"), "policy.yaml:2");
+}
+
 #[test]
 fn the_variable_and_the_file_of_the_user_apply() {
     let test_env = TestEnvironment::new();
