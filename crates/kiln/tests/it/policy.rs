@@ -186,6 +186,39 @@ fn functions_as_programs_obey_the_policy() {
     refused(&function_run("set-labels:v0.2.0"), "policy.yaml:2");
 }
 
+/// What the lock file lets run, with the reason if that is nothing.
+#[test]
+fn check_explains_what_the_lock_file_leaves() {
+    let test_env = TestEnvironment::new();
+    package(&test_env, SET_NAMESPACE);
+    let check = |ways: &str, native: &str, why: &str| {
+        policy(
+            &test_env,
+            &format!("default: deny\nrules:\n- match: {CATALOG}/\n  allow: [{ways}]\n"),
+        );
+        let image = "set-namespace:v0.4.1";
+        let lock = format!(
+            "version: 1\nfunctions:\n- image: {image}\n  resolved: {CATALOG}/{image}\n  native: {native}\n"
+        );
+        test_env.write("app/kiln.lock", &lock);
+        let checked = test_env.kiln(&["policy", "check", "app", "--policy=policy.yaml"], "");
+        refused(&checked, "refuses 1 of 1 functions");
+        assert!(checked.stdout.contains(why), "{checked:?}");
+    };
+    check(
+        "image",
+        "set-namespace@v0.4.1#1",
+        "kiln.lock has no digest of the image",
+    );
+    for ways in ["native", "native, image"] {
+        check(
+            ways,
+            "set-namespace@v0.4.1#99",
+            "built-in function set-namespace@v0.4.1#99, which this kiln does not have",
+        );
+    }
+}
+
 #[test]
 fn the_variable_and_the_file_of_the_user_apply() {
     let test_env = TestEnvironment::new();

@@ -5,11 +5,11 @@ use clap::Args;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_krm::kptfile::Function;
-use kiln_lock::FunctionLock;
+use kiln_lock::{FunctionLock, LOCK_FILE};
 use kiln_package::DiskFiles;
 use kiln_policy::{Explanation, Policy, RunWay, canonical_image};
 use kiln_render::{GENERATE_PACKAGE_CONTEXT, PinnedImage};
-use kiln_runtime::FunctionSpec;
+use kiln_runtime::{FunctionIdentity, FunctionSpec};
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, ErrorClass};
@@ -122,17 +122,31 @@ fn check(
             reason: "it is part of kiln".to_owned(),
         };
     }
+    // Why the lock file lets nothing run, if it is not the policy that refuses.
+    let mut lock_gap = String::new();
     let (name, explanation, is_built_in) = match (locked, function.image.as_str()) {
         (Some(PinnedImage { resolved, pin }), _) => {
-            let is_built_in = pin.native.is_some();
+            let own = Registry::builtin().identity(&resolved);
+            let own = own.as_ref().map(FunctionIdentity::as_str);
+            let own = own.and_then(|identity| identity.strip_prefix("native:"));
+            let is_built_in = pin.native.is_some() && pin.native.as_deref() == own;
             let has_digest = pin.digest.is_some();
+            lock_gap = match &pin.native {
+                Some(native) if !is_built_in => format!(
+                    "{LOCK_FILE} names the built-in function {native}, which this kiln does not have"
+                ),
+                _ => format!("{LOCK_FILE} has no digest of the image, so no other way can run it"),
+            };
             let function = FunctionSpec {
                 pin: Some(pin),
                 ..FunctionSpec::image(resolved.as_str())
             };
             let mut explanation = policy.explain(&function);
-            // Without a digest, the lock file lets no image run.
-            let can_run = |way: &RunWay| has_digest || !way.runs_image();
+            // Without a digest, the lock file lets no image run, and no other function in place of it.
+            let can_run = |way: &RunWay| match way.runs_image() {
+                true => has_digest,
+                false => has_digest || is_built_in,
+            };
             explanation.ways.retain(can_run);
             (resolved, explanation, is_built_in)
         }
@@ -170,6 +184,7 @@ fn check(
     } = explanation;
     let mut reason = match (&refusal, warning) {
         (Some(refusal), _) => refusal.reason.to_string(),
+        (None, _) if ways.is_empty() => lock_gap,
         (None, Some(_)) => "no rule matches: it runs with a warning".to_owned(),
         (None, None) => String::new(),
     };
