@@ -314,5 +314,8 @@ fn is_zero(block: &HeaderBlock) -> bool {
 }
 
 fn truncated() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the layer is truncated")
+    io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        "it is truncated, or not a tar archive",
+    )
 }

@@ -53,7 +53,7 @@ pub fn parse_single(input: &[u8]) -> Result<Option<Document>, Error> {
             let position = second.root().position();
             let position = position.unwrap_or(Position { line: 1, column: 1 });
             Err(Error {
-                message: "another document begins here, without a separator before it".to_owned(),
+                message: "one document is expected, and another one begins here".to_owned(),
                 go_line: Some(position.line),
                 position,
                 snippet: Snippet::default(),

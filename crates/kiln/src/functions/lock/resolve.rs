@@ -138,10 +138,12 @@ impl LockResolver<'_> {
         let options = self.setup.options(Network::None);
         resolved_image(function, &options).map_err(|failure| {
             let problems = self.setup.registry_problems();
-            match problems.is_empty() {
-                true => anyhow!("{}", failure.chain_text()),
-                false => anyhow!("{} ({})", failure.chain_text(), problems.join("; ")),
-            }
+            let why = match (problems.is_empty(), self.setup.may_pull()) {
+                (true, true) => String::new(),
+                (true, false) => " (registries are not asked)".to_owned(),
+                (false, _) => format!(" ({})", problems.join("; ")),
+            };
+            anyhow!("{}{why}", failure.chain_text())
         })
     }
 

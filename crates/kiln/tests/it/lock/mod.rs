@@ -240,3 +240,17 @@ fn a_digest_in_the_kptfile_is_not_replaced_by_the_lock() {
         assert_eq!(test.lock(), before);
     }
 }
+
+#[test]
+fn a_range_is_not_blamed_if_no_registry_may_be_asked() {
+    let test = LockTest::new(&["{image: example.com/fn, tag: ~1.0}"]);
+    let image = "example.com/fn:v1.0.0";
+    test.write_lock(&format!(
+        "- image: example.com/fn\n  tag: ~1.0\n  resolved: {image}\n  digest: sha256:{}\n",
+        "a".repeat(64)
+    ));
+    let words = "lock pkg --check --outdated --image-pull-policy=Never";
+    let failed = test.run(words, 1);
+    let expected = "(registries are not asked)";
+    assert!(failed.stderr.contains(expected), "{}", failed.stderr);
+}
