@@ -29,6 +29,7 @@ pub(crate) fn read(lines: &str) -> Vec<Recorded> {
                 stdout: text("stdout"),
                 stderr: text("stderr"),
                 exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
+                is_random: false,
             },
         }
     };

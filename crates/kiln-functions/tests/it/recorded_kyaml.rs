@@ -36,6 +36,7 @@ fn recorded() -> Vec<Recorded> {
                 stdout: text("stdout"),
                 stderr: text("stderr"),
                 exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
+                is_random: false,
             },
         }
     };
