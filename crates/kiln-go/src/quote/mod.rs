@@ -65,5 +65,26 @@ pub fn lower_char(c: char) -> char {
     }
 }
 
+/// The string in upper case, one character for one character.
+pub fn to_upper(text: &str) -> String {
+    text.chars().map(upper_char).collect()
+}
+
+fn upper_char(c: char) -> char {
+    let offset = match c {
+        // Letters whose full upper case is two characters, and that have one of their own.
+        '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => 8,
+        '\u{1fb3}' | '\u{1fc3}' | '\u{1ff3}' => 9,
+        _ => {
+            let mut upper = c.to_uppercase();
+            return match (upper.next(), upper.next()) {
+                (Some(upper), None) => upper,
+                _ => c,
+            };
+        }
+    };
+    char::from_u32(u32::from(c) + offset).unwrap_or(c)
+}
+
 #[cfg(test)]
 mod tests;

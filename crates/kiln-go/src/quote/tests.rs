@@ -1,6 +1,6 @@
 //! Quoted texts.
 
-use super::{quote, quote_char, to_lower};
+use super::{quote, quote_char, to_lower, to_upper};
 
 #[test]
 fn quotes_like_go() {
@@ -42,4 +42,8 @@ fn recorded_texts_are_quoted_like_go() {
 #[test]
 fn case_is_mapped_one_character_for_one() {
     assert_eq!(to_lower("ÀB\u{130}Σ"), "àbiσ");
+    assert_eq!(
+        to_upper("àß\u{149}\u{1f80}\u{1fb3}"),
+        "Àß\u{149}\u{1f88}\u{1fbc}"
+    );
 }

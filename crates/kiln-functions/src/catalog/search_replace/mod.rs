@@ -12,7 +12,7 @@ use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
-use crate::port::go_regexp::RegexpError;
+use crate::port::go_regexp::PatternError;
 use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure,
     file_path, item, node_text, note, set_untagged, walk,
@@ -81,7 +81,7 @@ enum SearchError {
     #[error(r#"only one of ["by-value", "by-value-regex"] can be provided"#)]
     TwoValues,
     #[error(transparent)]
-    Regexp(#[from] RegexpError),
+    Regexp(#[from] PatternError),
     #[error(transparent)]
     MissingMetadata(#[from] MissingMetadata),
     #[error(transparent)]

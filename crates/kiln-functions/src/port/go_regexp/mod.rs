@@ -1,47 +1,49 @@
-//! Regular expressions in Go's syntax.
-//!
-//! The engines match alike; the syntaxes differ in details: which classes are ASCII, which escapes exist, what is an
-//! error. An expression is parsed by Go's rules, with Go's messages, and rewritten for the `regex` crate. Groups lose
-//! their names, because Go allows duplicate names; they keep their numbers.
-
-mod class;
-mod escape;
-mod translate;
+//! Compiles regular expressions in Go's syntax, within limits on memory.
 
 #[cfg(test)]
 mod tests;
 
+use kiln_go::regexp::{GoRegexp, NEST_LIMIT, RegexpError};
 use regex::{Regex, RegexBuilder};
 
 use crate::budget::may_compile;
 
-/// Go's limit on nesting.
-const MAX_NESTING: usize = 1000;
+/// The most bytes that a compiled expression may take, as in the `regex` crate.
+const MAX_SIZE: usize = 10 << 20;
 
-/// An expression that Go rejects.
+/// The most bytes that a search may take.
+const MAX_SEARCH_BYTES: usize = 64 << 20;
+
+/// Why an expression cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("error parsing regexp: {what}: `{text}`")]
-pub(crate) struct RegexpError {
-    what: &'static str,
-    text: String,
+pub(crate) enum PatternError {
+    #[error(transparent)]
+    Syntax(#[from] RegexpError),
+    #[error("{0}: use fewer groups and repetitions, or --no-native")]
+    TooLarge(#[from] PatternTooLarge),
 }
 
-impl RegexpError {
-    fn new(what: &'static str, text: &str) -> RegexpError {
-        let text = text.to_owned();
-        RegexpError { what, text }
-    }
+/// Go accepts the expression, but it needs too much memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a regular expression of {bytes} bytes needs too much memory")]
+pub(crate) struct PatternTooLarge {
+    bytes: usize,
 }
 
-/// Compiles an expression in Go's syntax.
-pub(crate) fn compile(expression: &str) -> Result<Regex, RegexpError> {
-    let too_large = || RegexpError::new("expression too large", expression);
+/// Compiles an expression.
+pub(crate) fn compile(expression: &str) -> Result<Regex, PatternError> {
     if !may_compile(expression) {
-        return Err(too_large());
+        let bytes = expression.len();
+        return Err(PatternTooLarge { bytes }.into());
     }
-    let translated = translate::translate(expression)?;
-    let mut builder = RegexBuilder::new(&translated);
-    // Each group may take two levels here.
-    builder.nest_limit(4 * MAX_NESTING as u32);
-    builder.build().map_err(|_| too_large())
+    Ok(build(&GoRegexp::parse(expression)?)?)
+}
+
+/// Compiles an expression whose length was checked.
+pub(crate) fn build(expression: &GoRegexp) -> Result<Regex, PatternTooLarge> {
+    let mut builder = RegexBuilder::new(expression.translation());
+    builder.nest_limit(NEST_LIMIT);
+    builder.size_limit(MAX_SIZE.min(expression.max_size(MAX_SEARCH_BYTES)));
+    let bytes = expression.source().len();
+    builder.build().map_err(|_| PatternTooLarge { bytes })
 }

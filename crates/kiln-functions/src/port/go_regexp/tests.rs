@@ -18,6 +18,9 @@ fn classes_are_ascii() {
     check(r"\s", "\u{b}\u{a0}\u{c}", Some("\u{c}"));
     check(r"\pL+", "éa1", Some("éa"));
     check(r"\P{^Lu}", "aB", Some("B"));
+    check(r"\w{1,63}$", "abc", Some("abc"));
+    check(r"\p{Cs}|\P{Cs}", "a", Some("a"));
+    check(r"a\Bb", "ab", Some("ab"));
 }
 
 #[test]
@@ -93,4 +96,18 @@ fn depth_is_limited_and_costs_no_stack() {
     assert!(compile(&deep).is_err());
     let fine = "(".repeat(900) + "a" + &")".repeat(900);
     check(&fine, "a", Some("a"));
+}
+
+/// A search keeps the positions of all groups for every state.
+#[test]
+fn groups_are_limited_by_the_memory_of_a_search() {
+    let expression = "(a?)".repeat(20_000);
+    let error = compile(&expression).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "a regular expression of 80000 bytes needs too much memory: use fewer groups and repetitions, \
+         or --no-native"
+    );
+    let expression = "(a?)".repeat(200);
+    check(&expression, &"ab".repeat(100_000), Some("a"));
 }

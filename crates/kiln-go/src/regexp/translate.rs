@@ -2,12 +2,12 @@
 
 use super::class::{class, perl_class, unicode_class};
 use super::escape::{escape, literal};
-use super::{MAX_NESTING, RegexpError};
+use super::{GoRegexp, MAX_NESTING, RegexpError};
 
 /// Go's limit of repetitions, with nested ones multiplied.
 const MAX_REPEAT: u32 = 1000;
 
-pub(super) fn translate(expression: &str) -> Result<String, RegexpError> {
+pub(super) fn translate(expression: &str) -> Result<GoRegexp, RegexpError> {
     let mut translation = Translation::default();
     let mut rest = expression;
     // The text after the last repetition operator, if that came just before.
@@ -19,7 +19,7 @@ pub(super) fn translate(expression: &str) -> Result<String, RegexpError> {
         rest = match first {
             '(' if after.starts_with('?') => translation.open_special(rest)?,
             '(' => {
-                translation.open("(", expression)?;
+                translation.open_group(expression)?;
                 after
             }
             '|' => {
@@ -60,7 +60,12 @@ pub(super) fn translate(expression: &str) -> Result<String, RegexpError> {
         last_repeat = repeat;
     }
     match translation.open.is_empty() {
-        true => Ok(translation.out),
+        true => Ok(GoRegexp {
+            source: expression.to_owned(),
+            translation: translation.out,
+            groups: translation.groups,
+            names: translation.names,
+        }),
         false => Err(RegexpError::new("missing closing )", expression)),
     }
 }
@@ -73,6 +78,9 @@ struct Translation {
     open: Vec<Group>,
     /// The largest weight in the open group.
     heaviest: u32,
+    /// How many groups capture.
+    groups: usize,
+    names: Vec<(String, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -113,6 +121,12 @@ impl Translation {
         Ok(())
     }
 
+    /// Opens a group that captures.
+    fn open_group(&mut self, expression: &str) -> Result<(), RegexpError> {
+        self.groups += 1;
+        self.open("(", expression)
+    }
+
     fn close(&mut self, expression: &str) -> Result<(), RegexpError> {
         let Some(group) = self.open.pop() else {
             return Err(RegexpError::new("unexpected )", expression));
@@ -145,7 +159,8 @@ impl Translation {
             if name.is_empty() || !name.chars().all(is_name) {
                 return Err(RegexpError::new("invalid named capture", capture));
             }
-            self.open("(", text)?;
+            self.open_group(text)?;
+            self.names.push((name.to_owned(), self.groups));
             return Ok(rest);
         }
         let mut flags = text.char_indices().skip(2);

@@ -4,7 +4,10 @@ use super::RegexpError;
 
 /// A literal character.
 pub(super) fn literal(c: char) -> String {
-    regex::escape(c.encode_utf8(&mut [0; 4]))
+    match r"\.+*?()|[]{}^$#&-~".contains(c) {
+        true => format!(r"\{c}"),
+        false => c.to_string(),
+    }
 }
 
 /// A literal code point. Go accepts a surrogate, which never matches.

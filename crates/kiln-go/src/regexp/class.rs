@@ -2,6 +2,7 @@
 
 use super::RegexpError;
 use super::escape::escape;
+use super::unicode;
 
 const BAD_RANGE: &str = "invalid character class range";
 
@@ -40,18 +41,14 @@ pub(super) fn unicode_class(text: &str) -> Result<(String, &str), RegexpError> {
         Some(name) => (!is_upper, name),
         None => (is_upper, name),
     };
-    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     let class = match (name, is_negated) {
-        ("Any", false) => r"[\s\S]".to_owned(),
-        ("Any", true) => r"[^\s\S]".to_owned(),
+        // No text contains surrogates.
+        ("Any", false) | ("Cs", true) => r"[\s\S]".to_owned(),
+        ("Any", true) | ("Cs", false) => r"[^\s\S]".to_owned(),
         (name, false) => format!(r"\p{{{name}}}"),
         (name, true) => format!(r"\P{{{name}}}"),
     };
-    // Go's names of scripts and categories begin with a capital.
-    let is_known = name.starts_with(|c: char| c.is_ascii_uppercase())
-        && name.chars().all(is_name)
-        && regex::Regex::new(&class).is_ok();
-    match is_known {
+    match name == "Any" || unicode::is_class(name) {
         true => Ok((class, rest)),
         false => Err(RegexpError::new(BAD_RANGE, sequence)),
     }
