@@ -1,11 +1,11 @@
 //! `re.star`: regular expressions of Go's `regexp`.
 //!
-//! The `regex` crate works alike: no back-references, linear time, leftmost-first. Common errors about patterns have
-//! Go's wording.
+//! The `regex` crate works alike: no back-references, linear time, leftmost-first. The syntax is Go's.
 
 use std::any::Any;
 use std::rc::Rc;
 
+use kiln_go::regexp::{GoRegexp, NEST_LIMIT, ReplacementPart, SplitRanges, replacement_parts};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::module as make_module;
@@ -31,9 +31,12 @@ pub(super) fn module() -> Value {
 
 #[derive(Clone)]
 struct Pattern {
+    expression: Rc<GoRegexp>,
     regex: Regex,
-    /// The maximum of its memory.
-    size: usize,
+    /// The maximum of the memory of the compiled pattern.
+    compiled: usize,
+    /// The maximum of the memory of the engine's cache of states.
+    cache: usize,
 }
 
 const METHODS: &[(&str, NativeFn)] = &[
@@ -50,15 +53,15 @@ impl Object for Pattern {
     }
 
     fn repr(&self) -> Vec<u8> {
-        self.regex.as_str().as_bytes().to_vec()
+        self.expression.source().as_bytes().to_vec()
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.searched().saturating_add(self.search_bytes())
     }
 
     fn truth(&self) -> bool {
-        !self.regex.as_str().is_empty()
+        !self.expression.source().is_empty()
     }
 
     fn is_hashable(&self) -> bool {
@@ -80,7 +83,10 @@ impl Object for Pattern {
 }
 
 /// Size limits of compiled patterns. The engine does not report a size, so these are tried in order.
-const SIZES: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 10 << 20];
+const SIZES: [usize; 6] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 10 << 20];
+
+/// The least and the most memory of the engine's cache of states.
+const CACHE: std::ops::RangeInclusive<usize> = 1 << 14..=2 << 20;
 
 /// The maximum product of a pattern's size and a text's length, except for small patterns. The worst-case time of the
 /// engine is proportional to it, and the engine cannot be interrupted.
@@ -91,33 +97,54 @@ const BYTES_PER_PATTERN_BYTE: usize = 256;
 
 fn new_pattern(usage: &Usage<'_>, pattern: &Value) -> Result<Pattern, Failure> {
     let pattern = String::from_utf8_lossy(pattern.as_str_bytes().unwrap_or_default());
-    let mut message = String::new();
+    let tree = pattern.len().saturating_mul(BYTES_PER_PATTERN_BYTE);
+    usage.allocate(tree)?;
+    let expression = match GoRegexp::parse(&pattern) {
+        Ok(expression) => Rc::new(expression),
+        Err(error) => return fail(error.to_string()),
+    };
     for size in SIZES {
         // Compiling takes time proportional to the text of the pattern and to the result.
         usage.charge(pattern.len().saturating_add(size / 16))?;
-        let tree = pattern.len().saturating_mul(BYTES_PER_PATTERN_BYTE);
+        let cache = size.clamp(*CACHE.start(), *CACHE.end());
         usage.allocate(size.saturating_add(tree))?;
-        let built = RegexBuilder::new(&pattern)
+        let built = RegexBuilder::new(expression.translation())
+            .nest_limit(NEST_LIMIT)
             .size_limit(size)
-            .dfa_size_limit(size.min(2 << 20))
+            .dfa_size_limit(cache)
             .build();
-        match built {
-            Ok(regex) => {
-                let size = 2 * size;
-                return Ok(Pattern { regex, size });
-            }
-            Err(regex::Error::CompiledTooBig(_)) => message = "expression too large".to_owned(),
-            Err(error) => return fail(go_message(&pattern, &error.to_string())),
+        if let Ok(regex) = built {
+            let pattern = Pattern {
+                expression,
+                regex,
+                compiled: size,
+                cache,
+            };
+            usage.allocate(cache.saturating_add(pattern.search_bytes()))?;
+            return Ok(pattern);
         }
     }
-    fail(go_message(&pattern, &message))
+    fail(format!(
+        "error parsing regexp: expression too large: `{pattern}`"
+    ))
 }
 
 impl Pattern {
+    /// The most memory that is read for a byte of the text.
+    fn searched(&self) -> usize {
+        self.compiled.saturating_add(self.cache)
+    }
+
+    /// The most memory that a search takes.
+    fn search_bytes(&self) -> usize {
+        self.expression.search_bytes(self.compiled)
+    }
+
     /// Charges the time of a search, and rejects one that would take too long.
     fn charge(&self, usage: &Usage<'_>, text: &[u8]) -> Result<(), Failure> {
-        let product = text.len().saturating_mul(self.size);
-        if product > MAX_SEARCH && self.size > 1 << 17 {
+        let size = self.searched().max(self.search_bytes() / 8);
+        let product = text.len().saturating_mul(size);
+        if product > MAX_SEARCH && size > 1 << 17 {
             return fail(format!(
                 "regular expression is too large for a text of {} bytes",
                 text.len()
@@ -125,32 +152,16 @@ impl Pattern {
         }
         usage.charge((text.len() / 4).saturating_add(product >> 16))
     }
-}
 
-/// Go's message about an invalid pattern.
-fn go_message(pattern: &str, message: &str) -> String {
-    let reason = message.rsplit("error: ").next().unwrap_or(message).trim();
-    let words = if reason.starts_with("unclosed group") {
-        format!("missing closing ): `{pattern}`")
-    } else if reason.starts_with("unopened group") {
-        format!("unexpected ): `{pattern}`")
-    } else if reason.starts_with("unclosed character class") {
-        let class = pattern.rfind('[').and_then(|place| pattern.get(place..));
-        format!("missing closing ]: `{}`", class.unwrap_or(pattern))
-    } else if reason.starts_with("repetition operator missing expression") {
-        let operator = pattern
-            .find(['*', '+', '?'])
-            .and_then(|place| pattern.get(place..=place));
-        format!(
-            "missing argument to repetition operator: `{}`",
-            operator.unwrap_or("*")
-        )
-    } else if reason.starts_with("incomplete escape sequence") {
-        "trailing backslash at end of expression: ``".to_owned()
-    } else {
-        format!("{reason}: `{pattern}`")
-    };
-    format!("error parsing regexp: {words}")
+    /// The group that a replacement refers to.
+    fn group<'t>(&self, captures: &Captures<'t>, part: ReplacementPart<'_>) -> Option<&'t [u8]> {
+        let group = |number| captures.get(number).map(|group| group.as_bytes());
+        match part {
+            ReplacementPart::Text(_) => None,
+            ReplacementPart::Number(number) => group(number),
+            ReplacementPart::Name(name) => self.expression.groups_named(name).find_map(group),
+        }
+    }
 }
 
 fn compile(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -275,26 +286,14 @@ fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     let value = call.text.clone();
     let text = value.as_str_bytes().unwrap_or_default();
     let limit = usize::try_from(call.limit).ok().filter(|limit| *limit > 0);
-    let regex = call.pattern?.regex;
-    if !regex.as_str().is_empty() && text.is_empty() {
-        return strings(ctx, [&b""[..]].into_iter());
-    }
+    let pattern = call.pattern?;
+    let matches = pattern.regex.find_iter(text).map(|found| found.range());
+    let expression = pattern.expression.source();
     let mut parts = Vec::new();
-    let (mut begin, mut end) = (0, 0);
-    for found in regex.find_iter(text) {
-        if limit.is_some_and(|limit| parts.len() + 1 == limit) {
-            break;
-        }
+    for range in SplitRanges::new(expression, text.len(), limit, matches) {
         ctx.charge(1)?;
         ctx.allocate(2 * size_of::<&[u8]>())?;
-        end = found.start();
-        if found.end() != 0 {
-            parts.push(text.get(begin..end).unwrap_or_default());
-        }
-        begin = found.end();
-    }
-    if end != text.len() {
-        parts.push(text.get(begin..).unwrap_or_default());
+        parts.push(text.get(range).unwrap_or_default());
     }
     strings(ctx, parts.into_iter())
 }
@@ -325,49 +324,14 @@ fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
         };
         ctx.charge(captures.len())?;
         out.push(text.get(rest..whole.start()).unwrap_or_default())?;
-        expand(template, &captures, &mut out)?;
+        for part in replacement_parts(template) {
+            match part {
+                ReplacementPart::Text(text) => out.push(text)?,
+                group => out.push(pattern.group(&captures, group).unwrap_or_default())?,
+            }
+        }
         rest = whole.end();
     }
     out.push(text.get(rest..).unwrap_or_default())?;
     out.into_string()
-}
-
-/// Expands a template with groups: `$name`, `${name}`, `$1`; `$$` and a `$` without a name are dollars.
-fn expand(
-    template: &[u8],
-    captures: &Captures<'_>,
-    out: &mut TextBuilder<'_>,
-) -> Result<(), Failure> {
-    let mut rest = template;
-    while let Some(dollar) = memchr::memchr(b'$', rest) {
-        let (before, behind) = rest.split_at(dollar);
-        out.push(before)?;
-        rest = behind.get(1..).unwrap_or_default();
-        if let Some(behind) = rest.strip_prefix(b"$") {
-            out.push(b"$")?;
-            rest = behind;
-            continue;
-        }
-        let inner = rest.strip_prefix(b"{").unwrap_or(rest);
-        let braced = inner.len() < rest.len();
-        let in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        let (name, behind) = inner.split_at(inner.iter().take_while(in_name).count());
-        let closed = !braced || behind.first() == Some(&b'}');
-        if name.is_empty() || !closed {
-            out.push(b"$")?;
-            continue;
-        }
-        let name = std::str::from_utf8(name).unwrap_or_default();
-        let group = match name.parse::<usize>() {
-            Ok(number) => captures.get(number),
-            Err(_) => captures.name(name),
-        };
-        out.push(group.map_or(b"", |group| group.as_bytes()))?;
-        rest = if braced {
-            behind.get(1..).unwrap_or_default()
-        } else {
-            behind
-        };
-    }
-    out.push(rest)
 }

@@ -2,4 +2,5 @@
 
 mod limits;
 mod recorded;
+mod regexp;
 mod values;
