@@ -81,6 +81,10 @@ fn call(name: &str, original: &Original, args: &[Value], meter: &Meter) -> Built
         ("trim_right", [text, cut]) => Some(trim(text, cut, (false, true))),
         ("indexof", [text, part]) => Some(position(text, part)),
         ("strings.replace_n", [parts, text]) => Some(replace_all(parts, text, meter)?),
+        ("upper", [text]) => Some(mapped(text, kiln_go::to_upper)),
+        ("lower", [text]) => Some(mapped(text, kiln_go::to_lower)),
+        ("regex.match", [pattern, text]) => Some(pattern::matches(pattern, text, meter)?),
+        ("regex.is_valid", [pattern]) => Some(pattern::is_valid(pattern, meter)?),
         ("regex.find_n", [pattern, text, count]) => {
             Some(pattern::find(pattern, text, count, meter)?)
         }
@@ -174,9 +178,7 @@ fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit>
             let over = OverLimit::new("a policy calls graph.reachable_paths");
             return Err(meter.record(over));
         }
-        ("regex.match" | "regex.is_valid", [pattern, ..]) | ("glob.quote_meta", [pattern]) => {
-            pattern::fits(pattern, meter)?
-        }
+        ("glob.quote_meta", [pattern]) => pattern::fits(pattern, meter)?,
         ("glob.match", [pattern, delimiters, text]) => {
             pattern::fits(pattern, meter)?;
             let delimiters = items_of(delimiters).count() as u64;
@@ -374,20 +376,57 @@ fn trim(text: &Value, cut: &Value, (start, end): (bool, bool)) -> Option<Value> 
     Some(Value::from(rest))
 }
 
+fn mapped(text: &Value, map: fn(&str) -> String) -> Option<Value> {
+    match text {
+        Value::String(text) => Some(Value::from(map(text))),
+        _ => None,
+    }
+}
+
+/// Replaces as Go's `strings.Replacer`: at each position the first of the sorted texts that matches, and never in a
+/// replacement.
 fn replace_all(parts: &Value, text: &Value, meter: &Meter) -> BuiltinResult {
-    let (Value::Object(parts), Value::String(_)) = (parts, text) else {
+    let (Value::Object(parts), Value::String(text)) = (parts, text) else {
         return Ok(None);
     };
-    let mut text = text.clone();
+    let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(parts.len());
     for (old, new) in parts.iter_sorted() {
-        meter.fits(replaced_length(&text, old, new))?;
-        let (Value::String(whole), Value::String(old), Value::String(new)) = (&text, old, new)
-        else {
+        let (Value::String(old), Value::String(new)) = (old, new) else {
             return Ok(None);
         };
-        text = Value::from(whole.replace(&**old, new));
+        pairs.push((old, new));
     }
-    Ok(Some(text))
+    fits_comparisons(
+        (pairs.len() as u64).saturating_mul(text.len() as u64),
+        meter,
+    )?;
+    let mut replaced = String::new();
+    let mut rest: &str = text;
+    // An empty text matches once at a position.
+    let mut was_empty = false;
+    loop {
+        let found = pairs.iter().find(|(old, _)| {
+            let is_allowed = !was_empty || !old.is_empty();
+            is_allowed && rest.starts_with(old)
+        });
+        match found {
+            Some((old, new)) => {
+                meter.fits((replaced.len() + new.len()) as u64)?;
+                replaced.push_str(new);
+                rest = &rest[old.len()..];
+                was_empty = old.is_empty();
+            }
+            None => {
+                let mut chars = rest.chars();
+                let Some(first) = chars.next() else {
+                    return Ok(Some(Value::from(replaced)));
+                };
+                replaced.push(first);
+                rest = chars.as_str();
+                was_empty = false;
+            }
+        }
+    }
 }
 
 /// The limit of integers is in bits, that of their text in digits.

@@ -17,12 +17,7 @@ use super::rewrite::{ELEMENT, RESULT, VALUE};
 type Builtin = fn(&[Value]) -> Option<Value>;
 
 /// Functions of OPA that the engine lacks, with the number of their arguments.
-const FUNCTIONS: [(&str, u8, Builtin); 10] = [
-    ("re_match", 2, |args| {
-        let [pattern, text] = args else { return None };
-        let pattern = regex::Regex::new(pattern.as_string().ok()?).ok()?;
-        Some(Value::from(pattern.is_match(text.as_string().ok()?)))
-    }),
+const FUNCTIONS: [(&str, u8, Builtin); 9] = [
     ("any", 1, |args| {
         let mut items = items(args.first()?)?;
         Some(Value::from(items.any(|item| *item == Value::Bool(true))))
@@ -60,6 +55,9 @@ const FUNCTIONS: [(&str, u8, Builtin); 10] = [
     }),
 ];
 
+/// The name of `regex.match` in earlier versions of OPA.
+const RE_MATCH: &str = "re_match";
+
 /// Registers the functions. As in OPA, calls with invalid arguments are undefined.
 pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String> {
     bounded::add(engine, meter)?;
@@ -69,15 +67,16 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
             for value in &args {
                 meter.charge(bounded::items_of(value).count() as u64 * SLOT)?;
             }
-            if let ("re_match", Some(pattern)) = (name, args.first()) {
-                pattern::fits(pattern, &meter)?;
-            }
             Ok(function(&args).unwrap_or(Value::Undefined))
         };
         let added = engine.add_extension(name.to_owned(), arguments, Box::new(extension));
         added.map_err(|error| error.to_string())?;
     }
-    let charges: [(&str, u8, Charge); 3] = [
+    let metered: [(&str, u8, Metered); 4] = [
+        (RE_MATCH, 2, |args, meter| match args.as_slice() {
+            [pattern, text] => pattern::matches(pattern, text, meter),
+            _ => Ok(None),
+        }),
         (ELEMENT, 2, |args, meter| charge(args, 2 * SLOT, meter)),
         (VALUE, 2, |args, meter| charge(args, 0, meter)),
         (RESULT, 1, |args, meter| {
@@ -89,7 +88,7 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
             Ok(result)
         }),
     ];
-    for (name, arguments, function) in charges {
+    for (name, arguments, function) in metered {
         let meter = meter.clone();
         let extension = move |args: Vec<Value>| match function(args, &meter) {
             Ok(value) => Ok(value.unwrap_or(Value::Undefined)),
@@ -104,7 +103,9 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
 /// Whether a policy may call a function.
 pub(super) fn is_known(name: &str) -> bool {
     let mut added = FUNCTIONS.iter().map(|(added, ..)| *added);
-    name == "print" || BUILTINS.contains_key(name) || added.any(|added| added == name)
+    matches!(name, "print" | RE_MATCH)
+        || BUILTINS.contains_key(name)
+        || added.any(|added| added == name)
 }
 
 /// Whether a function may return another value for the same arguments in the next evaluation, as in OPA. The engine keeps its
@@ -113,7 +114,7 @@ pub(super) fn is_random(name: &str) -> bool {
     must_cache(name).is_some()
 }
 
-type Charge = fn(Vec<Value>, &Meter) -> BuiltinResult;
+type Metered = fn(Vec<Value>, &Meter) -> BuiltinResult;
 
 /// Charges a value with at most that many new parts. The other parts have been charged, or are shared with the input.
 fn charge(args: Vec<Value>, slot: u64, meter: &Meter) -> BuiltinResult {

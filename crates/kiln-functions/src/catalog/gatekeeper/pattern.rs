@@ -1,10 +1,12 @@
-//! Regular expressions, compiled within limits, and the functions of Rego that apply one repeatedly, which check the
-//! clock for every match.
+//! Regular expressions in Go's syntax, compiled within limits, and the functions of Rego that use them. Those that apply
+//! one repeatedly check the clock for every match.
 
-use regex::Regex;
+use kiln_go::regexp::{GoRegexp, ReplacementPart, SplitRanges, replacement_parts};
+use regex::{Captures, Regex};
 use regorus::Value;
 
 use crate::budget::pattern_bytes;
+use crate::port::go_regexp;
 
 use super::bounded::{BuiltinResult, SLOT};
 use super::limits::{Meter, OverLimit};
@@ -15,7 +17,7 @@ const MAX_PATTERN: usize = 64 * 1024;
 /// Compiles a pattern that is not part of a policy. An invalid pattern matches everything.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
     let pattern = Some(pattern).filter(|pattern| pattern.len() <= MAX_PATTERN);
-    pattern.and_then(|pattern| Regex::new(pattern).ok())
+    pattern.and_then(|pattern| go_regexp::compile(pattern).ok())
 }
 
 /// Checks that a policy may compile a pattern.
@@ -26,13 +28,37 @@ pub(super) fn fits(pattern: &Value, meter: &Meter) -> Result<(), OverLimit> {
     }
 }
 
-/// A pattern as the engine compiles it.
-fn regex(pattern: &Value, meter: &Meter) -> Result<Option<Regex>, OverLimit> {
+struct Pattern {
+    expression: GoRegexp,
+    regex: Regex,
+}
+
+/// A compiled pattern; `None` if it is invalid.
+fn compiled(pattern: &Value, meter: &Meter) -> Result<Option<Pattern>, OverLimit> {
     fits(pattern, meter)?;
-    Ok(match pattern {
-        Value::String(pattern) => Regex::new(pattern).ok(),
-        _ => None,
-    })
+    let Value::String(pattern) = pattern else {
+        return Ok(None);
+    };
+    let Ok(expression) = GoRegexp::parse(pattern) else {
+        return Ok(None);
+    };
+    match go_regexp::build(&expression) {
+        Ok(regex) => Ok(Some(Pattern { expression, regex })),
+        Err(error) => Err(meter.record(OverLimit::new(&error.to_string()))),
+    }
+}
+
+/// Whether a text contains a match.
+pub(super) fn matches(pattern: &Value, text: &Value, meter: &Meter) -> BuiltinResult {
+    let (Value::String(text), Some(pattern)) = (text, compiled(pattern, meter)?) else {
+        return Ok(None);
+    };
+    Ok(Some(Value::from(pattern.regex.is_match(text))))
+}
+
+pub(super) fn is_valid(pattern: &Value, meter: &Meter) -> BuiltinResult {
+    let is_valid = compiled(pattern, meter)?.is_some();
+    Ok(Some(Value::from(is_valid)))
 }
 
 /// The number of requested matches; a negative number means all.
@@ -45,13 +71,13 @@ fn most(count: &Value) -> Option<usize> {
 }
 
 pub(super) fn find(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> BuiltinResult {
-    let (Some(regex), Value::String(text), Some(most)) =
-        (regex(pattern, meter)?, text, most(count))
+    let (Some(pattern), Value::String(text), Some(most)) =
+        (compiled(pattern, meter)?, text, most(count))
     else {
         return Ok(None);
     };
     let mut found = Vec::new();
-    for part in regex.find_iter(text).take(most) {
+    for part in pattern.regex.find_iter(text).take(most) {
         meter.charge(2 * SLOT + part.len() as u64)?;
         found.push(Value::from(part.as_str()));
     }
@@ -65,13 +91,13 @@ pub(super) fn find_groups(
     count: &Value,
     meter: &Meter,
 ) -> BuiltinResult {
-    let (Some(regex), Value::String(text), Some(most)) =
-        (regex(pattern, meter)?, text, most(count))
+    let (Some(pattern), Value::String(text), Some(most)) =
+        (compiled(pattern, meter)?, text, most(count))
     else {
         return Ok(None);
     };
     let mut found = Vec::new();
-    for captures in regex.captures_iter(text).take(most) {
+    for captures in pattern.regex.captures_iter(text).take(most) {
         let groups = captures
             .iter()
             .map(|group| group.map_or("", |group| group.as_str()));
@@ -85,11 +111,13 @@ pub(super) fn find_groups(
 }
 
 pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> BuiltinResult {
-    let (Some(regex), Value::String(text)) = (regex(pattern, meter)?, text) else {
+    let (Some(pattern), Value::String(text)) = (compiled(pattern, meter)?, text) else {
         return Ok(None);
     };
+    let matches = pattern.regex.find_iter(text).map(|found| found.range());
     let mut parts = Vec::new();
-    for part in regex.split(text) {
+    for range in SplitRanges::new(pattern.expression.source(), text.len(), None, matches) {
+        let part = text.get(range).unwrap_or_default();
         meter.charge(2 * SLOT + part.len() as u64)?;
         parts.push(Value::from(part));
     }
@@ -97,7 +125,8 @@ pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> BuiltinResu
 }
 
 pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) -> BuiltinResult {
-    let (Value::String(text), Some(regex), Value::String(by)) = (text, regex(pattern, meter)?, by)
+    let (Value::String(text), Some(pattern), Value::String(by)) =
+        (text, compiled(pattern, meter)?, by)
     else {
         return Ok(None);
     };
@@ -105,18 +134,33 @@ pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) 
     let groups = by.matches('$').count() as u64;
     let mut replaced = String::new();
     let mut rest = 0;
-    for captures in regex.captures_iter(text) {
+    for captures in pattern.regex.captures_iter(text) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
         replaced.push_str(text.get(rest..whole.start()).unwrap_or_default());
         let expanded = by.len() as u64 + groups.saturating_mul(whole.len() as u64);
         meter.fits(expanded.saturating_add(replaced.len() as u64))?;
-        captures.expand(by, &mut replaced);
+        for part in replacement_parts(by.as_bytes()) {
+            replaced.push_str(pattern.expand(part, &captures));
+        }
         rest = whole.end();
     }
     replaced.push_str(text.get(rest..).unwrap_or_default());
     Ok(Some(Value::from(replaced)))
+}
+
+impl Pattern {
+    fn expand<'t>(&self, part: ReplacementPart<'t>, captures: &Captures<'t>) -> &'t str {
+        let group = |number| captures.get(number).map(|group| group.as_str());
+        let text = match part {
+            // The parts of a string are strings.
+            ReplacementPart::Text(text) => std::str::from_utf8(text).ok(),
+            ReplacementPart::Number(number) => group(number),
+            ReplacementPart::Name(name) => self.expression.groups_named(name).find_map(group),
+        };
+        text.unwrap_or_default()
+    }
 }
 
 /// Whether a text matches a template that contains patterns between delimiters.
@@ -142,10 +186,10 @@ pub(super) fn template_match(
         let Some(rest) = text.strip_prefix(&template[..start]) else {
             return Ok(Some(Value::from(false)));
         };
-        let Some(regex) = self::regex(&Value::from(pattern), meter)? else {
+        let Some(pattern) = compiled(&Value::from(pattern), meter)? else {
             return Ok(None);
         };
-        let Some(found) = regex.find(rest).filter(|found| found.start() == 0) else {
+        let Some(found) = pattern.regex.find(rest).filter(|found| found.start() == 0) else {
             return Ok(Some(Value::from(false)));
         };
         text = &rest[found.end()..];

@@ -8,7 +8,7 @@ use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
 use super::{THING, constraint, run, run_in, template};
 
 /// A list with a policy that has these rules and one resource to review.
-fn items(rules: &str) -> String {
+pub(super) fn items(rules: &str) -> String {
     let rules = rules.replace('\n', "\n      ");
     [
         template(&format!("package foo\n      {rules}")).as_str(),
@@ -28,7 +28,7 @@ fn with_lib(rules: &str, lib: &str) -> String {
 }
 
 #[track_caller]
-fn fails(items: &str, why: &str) {
+pub(super) fn fails(items: &str, why: &str) {
     let answer = run(items);
     let shown: String = answer.stderr.chars().take(1000).collect();
     assert!(answer.stderr.contains(why), "{shown}");
@@ -36,14 +36,14 @@ fn fails(items: &str, why: &str) {
 }
 
 /// A policy whose message `msg` is the value of `expression`.
-fn evaluates(expression: &str) -> String {
+pub(super) fn evaluates(expression: &str) -> String {
     items(&format!(
         "violation[{{\"msg\": msg}}] {{\n  value := {expression}\n  msg := sprintf(\"%v\", [count(value)])\n}}"
     ))
 }
 
 /// An expression for a repeated text.
-fn text(part: &str, times: usize) -> String {
+pub(super) fn text(part: &str, times: usize) -> String {
     format!("concat(\"\", [x | numbers.range(1, {times})[_]\n    x := \"{part}\"])")
 }
 
@@ -455,8 +455,18 @@ fn bounded_functions_do_as_those_of_opa() {
         ("trim_right(\".a..\", \".\")", ".a"),
         (
             "strings.replace_n({\"a\": \"b\", \"b\": \"c\"}, \"ab\")",
-            "cc",
+            "bc",
         ),
+        (
+            "strings.replace_n({\"a\": \"1\", \"ab\": \"2\"}, \"ab\")",
+            "1b",
+        ),
+        (
+            "strings.replace_n({\"\": \"X\", \"a\": \"Y\"}, \"ab\")",
+            "XYXbX",
+        ),
+        ("upper(\"aßŉ\")", "Aßŉ"),
+        ("lower(\"ΑΣİ\")", "ασi"),
         ("replace(\"aXbX\", \"X\", \"--\")", "a--b--"),
         (
             "regex.find_n(\"[0-9]+\", \"1a22b333\", 2)",
@@ -471,10 +481,16 @@ fn bounded_functions_do_as_those_of_opa() {
         ("count({1, 2} | {3} & {4, 3})", "3"),
         ("count(set() | {1})", "1"),
         ("5 - count([1])", "4"),
+        ("regex.split(\"\", \"abc\")", "[\"a\", \"b\", \"c\"]"),
+        ("regex.split(\"a*\", \"baac\")", "[\"b\", \"c\"]"),
         ("regex.split(\",+\", \"a,,b,c\")", "[\"a\", \"b\", \"c\"]"),
         (
             "regex.replace(\"foo bar\", \"(o+)\", \"<$1>\")",
             "f<oo> bar",
+        ),
+        (
+            "regex.replace(\"ab\", \"(?P<x>a)|(?P<x>b)\", \"<$x>$$\")",
+            "<a>$<b>$",
         ),
         (
             "regex.template_match(\"a{[0-9]+}c\", \"a12c\", \"{\", \"}\")",

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod builtins;
+mod engine;
 mod v0_2_1;
 
 use kiln_runtime::{RunContext, RunError};
