@@ -10,7 +10,9 @@ use std::sync::Arc;
 use regorus::unstable::{BUILTINS, BuiltinFcn, Expr, Ref, Span};
 use regorus::{Engine, Source, Value};
 
-use super::limits::{MAX_COMPARISONS, MAX_NUMBER_BITS, Meter, OverLimit, bits};
+use super::limits::{
+    HUGE_NUMBER, MAX_COMPARISONS, MAX_NUMBER_BITS, Meter, OverLimit, bits, is_overflow,
+};
 use super::scan::is_short_number;
 use super::{pattern, sprintf};
 
@@ -121,6 +123,9 @@ impl Original {
             Ok(value) => Ok(Some(value)),
             Err(error) => match error.downcast_ref::<regorus::LimitError>() {
                 Some(limit) => Err(meter.record(OverLimit::new(&limit.to_string()))),
+                None if is_overflow(&error.to_string()) => {
+                    Err(meter.record(OverLimit::new(HUGE_NUMBER)))
+                }
                 // Calls with invalid arguments are undefined.
                 None => Ok(None),
             },
@@ -160,7 +165,7 @@ fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit>
             meter.charge(parts * 3 * SLOT + text.len() as u64)?;
         }
         ("json.marshal" | "json.marshal_with_options", [value, ..]) => {
-            let size = meter.size(value)?;
+            let size = meter.size(value)?.printable(meter)?;
             // Each byte of a string can take six bytes. Options can prefix and indent each line.
             let options = args.get(1).map(|options| meter.size(options)).transpose()?;
             let option = options.map_or(0, |options| 64 + options.text);
@@ -298,7 +303,7 @@ fn product(items: &Value, meter: &Meter) -> BuiltinResult {
         };
         meter.fits_number(bits(&product).saturating_add(bits(item)))?;
         let Ok(next) = left.mul(right) else {
-            return Ok(None);
+            return Err(meter.record(OverLimit::new(HUGE_NUMBER)));
         };
         product = Value::from(next);
     }

@@ -4,6 +4,7 @@
 //! ([`super::scan`], [`super::graph`]); the values that it builds are charged to a [`Meter`], which also checks the
 //! deadline and cancellation of the call. All limits are in this file.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +16,9 @@ use crate::function::Stopped;
 
 /// Tokens of all policies of a call. The engine needs about 500 bytes for each.
 pub(super) const MAX_TOKENS: usize = 150_000;
+
+/// The longest line. Tokens and bytes are limited.
+pub(super) const MAX_COLUMN: NonZeroU32 = NonZeroU32::MAX;
 
 /// How deep brackets of a policy may nest.
 pub(super) const MAX_NESTING: usize = 40;
@@ -47,6 +51,9 @@ pub(super) const MAX_VALUE_PARTS: u64 = 4_000_000;
 
 /// The size of an integer.
 pub(super) const MAX_NUMBER_BITS: u64 = 16_384;
+
+/// What a policy has that computes with numbers beyond binary64 and needs their text or quotient.
+pub(super) const HUGE_NUMBER: &str = "a number of a policy is too large: it exceeds 1.8e308";
 
 /// How many comparisons one call of a built-in function may need.
 pub(super) const MAX_COMPARISONS: u64 = 200_000_000;
@@ -204,6 +211,18 @@ pub(super) struct Size {
     pub(super) text: u64,
     /// The sum of the depths of its parts.
     pub(super) paths: u64,
+    /// Whether a number is too large for the engine to write.
+    has_huge_number: bool,
+}
+
+impl Size {
+    /// Fails if the engine cannot write the value as text.
+    pub(super) fn printable(self, meter: &Meter) -> Result<Size, OverLimit> {
+        match self.has_huge_number {
+            true => Err(meter.record(OverLimit::new(HUGE_NUMBER))),
+            false => Ok(self),
+        }
+    }
 }
 
 impl Meter {
@@ -232,7 +251,10 @@ impl Meter {
         }
         match value {
             Value::String(text) => size.text += text.len() as u64,
-            Value::Number(_) => size.text += 24 + bits(value) / 3,
+            Value::Number(_) => {
+                size.text += 24 + bits(value) / 3;
+                size.has_huge_number |= is_huge(value);
+            }
             Value::Array(items) => {
                 for item in items.iter() {
                     self.add_size(item, depth + 1, size)?;
@@ -253,6 +275,23 @@ impl Meter {
         }
         Ok(())
     }
+}
+
+/// Whether a number is too large for binary64.
+fn is_huge(value: &Value) -> bool {
+    let limit = u64::from(f64::MAX_EXP.unsigned_abs());
+    match (value, bits(value)) {
+        (Value::Number(number), bits) if bits == limit => {
+            let number = number.format_decimal().parse::<f64>();
+            !number.is_ok_and(f64::is_finite)
+        }
+        (_, bits) => bits > limit,
+    }
+}
+
+/// Whether an error of the engine is about a number that is too large for it.
+pub(super) fn is_overflow(error: &str) -> bool {
+    error.contains("numeric overflow in ")
 }
 
 /// The size of a number that does not fit a machine word.

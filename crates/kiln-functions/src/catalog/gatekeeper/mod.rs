@@ -13,6 +13,7 @@ mod constraint;
 mod graph;
 mod limits;
 mod matching;
+mod opa;
 mod openapi;
 mod pattern;
 mod policy;

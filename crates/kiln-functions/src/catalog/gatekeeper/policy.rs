@@ -11,11 +11,11 @@ use regorus::{Engine, PolicyLengthConfig, Source, Value};
 use crate::port::go_json::{JsonContent, JsonRef};
 
 use super::graph::GraphError;
-use super::limits::{Meter, OverLimit, unsupported};
+use super::limits::{HUGE_NUMBER, MAX_COLUMN, Meter, OverLimit, is_overflow, unsupported};
 use super::release::GatekeeperRelease;
 use super::rules::Rules;
 use super::template::Template;
-use super::{Halt, TARGET, builtins, graph, openapi, references, rewrite, scan, unique};
+use super::{Halt, TARGET, builtins, graph, opa, openapi, references, rewrite, scan, unique};
 
 pub(super) struct Policy {
     kind: String,
@@ -30,7 +30,7 @@ const STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(15);
 
 /// The limits for texts that [`rewrite`] has made longer. The texts of users have the engine's own limits.
 const REWRITTEN: PolicyLengthConfig = PolicyLengthConfig {
-    max_col: NonZeroU32::MAX,
+    max_col: MAX_COLUMN,
     max_file_bytes: NonZeroUsize::MAX,
     max_lines: NonZeroUsize::MAX,
 };
@@ -66,8 +66,7 @@ impl Policy {
         let mut modules = Vec::with_capacity(sources.len());
         let mut package = String::new();
         for (number, (path, rego)) in sources.iter().enumerate() {
-            let module = parse(path, rego)
-                .map_err(|error| invalid(in_opa_format(path, "rego_parse_error", &error)))?;
+            let module = parse(path, rego).map_err(|error| invalid(unparsed(path, &error)))?;
             let rewritten = rewrite::rewrite(rego, &module);
             let added = rewritten.map(|rego| engine.add_policy(path.clone(), rego));
             let Some(Ok(added)) = added else {
@@ -158,6 +157,9 @@ impl Policy {
         }
         let found = match found {
             Ok(found) => found,
+            Err(error) if is_overflow(&error.to_string()) => {
+                return Err(in_target(&unsupported(HUGE_NUMBER)).into());
+            }
             Err(error) => {
                 let path = format!("__modset_templates[\"{TARGET}\"][\"{}\"]_idx_0", self.kind);
                 let why = in_opa_format(&path, "eval_internal_error", &error.to_string());
@@ -195,8 +197,21 @@ impl Policy {
 fn parse(path: &str, rego: &str) -> Result<Module, String> {
     let source = Source::from_contents(path.to_owned(), rego.to_owned());
     let source = source.map_err(|error| error.to_string())?;
-    let module = Parser::new(&source).and_then(|mut parser| parser.parse());
+    let module = Parser::new(&source).and_then(|mut parser| {
+        parser.set_max_col(MAX_COLUMN);
+        parser.parse()
+    });
     module.map_err(|error| error.to_string())
+}
+
+/// An error of the parser, or one about the engine's limits on texts.
+fn unparsed(path: &str, error: &str) -> String {
+    let reason = error.rsplit("error: ").next().unwrap_or(error).trim();
+    let reason = reason.strip_prefix(path).unwrap_or(reason).trim_start();
+    match reason.contains("exceeds maximum ") {
+        true => format!("{path}: {}", unsupported(reason)),
+        false => in_opa_format(path, "rego_parse_error", error),
+    }
 }
 
 /// Checks what the template's own module must and must not define.
@@ -224,7 +239,10 @@ fn check_calls(rules: &Rules, entries: &[String]) -> Result<(), String> {
         .find(|call| !builtins::is_known(&call.name));
     if let Some(call) = unknown {
         let (entry, line, name) = (&entries[call.module], call.line, &call.name);
-        let error = format!("{entry}:{line}: rego_type_error: undefined function {name}");
+        let error = match opa::has_function(name) {
+            true => unsupported(&format!("{entry}:{line}: the policy calls {name}")),
+            false => format!("{entry}:{line}: rego_type_error: undefined function {name}"),
+        };
         return Err(listed(vec![error]));
     }
     let Some((module, line)) = rules.mocks.first() else {

@@ -10,6 +10,7 @@ use regorus::unstable::{
     ArithOp, Expr, Lexer, Module, Query, Ref, Rule, RuleHead, Span, TokenKind,
 };
 
+use super::limits::MAX_COLUMN;
 use super::syntax::{SyntaxNode, head_reference, parts, path, statement_parts};
 
 /// Charges an element of a collection: the element, and the number of parts that its rule can build of it.
@@ -238,6 +239,7 @@ impl Edges {
     fn read(rego: &str) -> Option<Edges> {
         let source = Source::from_contents(String::new(), rego.to_owned()).ok()?;
         let mut lexer = Lexer::new(&source);
+        lexer.set_max_col(MAX_COLUMN);
         let mut tokens = Vec::new();
         loop {
             let token = lexer.next_token().ok()?;

@@ -8,7 +8,7 @@ use regorus::Source;
 use regorus::unstable::{Lexer, Token, TokenKind};
 
 use super::limits::{
-    MAX_EXPRESSION_DEPTH, MAX_NESTING, MAX_NUMBER_BITS, MAX_PARSER_WORK, unsupported,
+    MAX_COLUMN, MAX_EXPRESSION_DEPTH, MAX_NESTING, MAX_NUMBER_BITS, MAX_PARSER_WORK, unsupported,
 };
 use super::rewrite;
 
@@ -49,6 +49,7 @@ pub(super) fn check(rego: &str, tokens: &mut usize) -> Result<(), String> {
         return Ok(());
     };
     let mut lexer = Lexer::new(&source);
+    lexer.set_max_col(MAX_COLUMN);
     let mut scan = TokenScan {
         levels: vec![Level::new(2, false)],
         work: 0,

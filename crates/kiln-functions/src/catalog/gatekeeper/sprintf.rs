@@ -34,7 +34,7 @@ pub(super) fn call(format: &Value, values: &Value, meter: &Meter) -> BuiltinResu
     };
     let mut size = format.len() as u64;
     for value in values.iter() {
-        let value = meter.size(value)?;
+        let value = meter.size(value)?.printable(meter)?;
         // Quoting can turn one byte into ten, and parts have separators.
         size += value.text * 10 + value.parts * 4;
     }

@@ -54,7 +54,7 @@ fn collected(value: &str) -> String {
     ))
 }
 
-const RULE: &str = "violation[{\"msg\": \"m\"}] { f(1) }\n";
+pub(super) const RULE: &str = "violation[{\"msg\": \"m\"}] { f(1) }\n";
 
 #[test]
 fn recursion_is_refused_as_by_opa() {
