@@ -56,12 +56,14 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Checks resources against policies written in Rego",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion::new(&["v0.2.1"], SDK, &Gatekeeper(GatekeeperRelease::V0_2_1)),
+        FunctionVersion::new(&["v0.2.1"], SDK, &Gatekeeper(GatekeeperRelease::V0_2_1))
+            .with_behaviour(2),
         FunctionVersion::new(
             &["v0.2.2", "unstable", "latest"],
             SDK,
             &Gatekeeper(GatekeeperRelease::V0_2_2),
-        ),
+        )
+        .with_behaviour(2),
     ],
 };
 

@@ -44,7 +44,8 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             &["v0.3.0"],
             Sdk::Kyaml(ResultsForm::Object("starlark"), ErrorsPrinted::Once),
             &FormerStarlark,
-        ),
+        )
+        .with_behaviour(2),
         FunctionVersion::new(
             &["v0.4.0"],
             Sdk::SilentGo,
@@ -53,9 +54,11 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                 complaints: Complaints::BehindTheToken,
                 default_name: FORMER_DEFAULT_NAME,
             },
-        ),
-        FunctionVersion::new(&["v0.4.1", "v0.4.2"], Sdk::SilentGo, &WITH_MATCH_GVK),
-        FunctionVersion::new(&["v0.4.3", "v0.5.0"], Sdk::Go, &WITH_MATCH_GVK),
+        )
+        .with_behaviour(2),
+        FunctionVersion::new(&["v0.4.1", "v0.4.2"], Sdk::SilentGo, &WITH_MATCH_GVK)
+            .with_behaviour(2),
+        FunctionVersion::new(&["v0.4.3", "v0.5.0"], Sdk::Go, &WITH_MATCH_GVK).with_behaviour(2),
         FunctionVersion::new(
             &["v0.5.1", "v0.5.2", "unstable"],
             Sdk::Go,
@@ -66,7 +69,8 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                 complaints: Complaints::AtTheToken,
                 default_name: DEFAULT_NAME,
             },
-        ),
+        )
+        .with_behaviour(2),
         FunctionVersion::new(
             &["v0.5.5", "latest"],
             Sdk::Go,
@@ -77,7 +81,8 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                 complaints: Complaints::AtTheToken,
                 default_name: DEFAULT_NAME,
             },
-        ),
+        )
+        .with_behaviour(2),
     ],
 };
 
