@@ -584,7 +584,8 @@ impl WasmFlags {
             clock: value("wasm-clock", &parsed.get(self.clock))?,
             random: value("wasm-random", &parsed.get(self.random))?,
             cache: given(parsed.get(self.cache)),
-            memory: match within("wasm-memory-limit", parsed.get(self.memory), 0, i64::MAX)? {
+            memory: match within::<u64>("wasm-memory-limit", parsed.get(self.memory), 0, i64::MAX)?
+            {
                 0 => DEFAULT_MEMORY,
                 memory => memory,
             },

@@ -111,9 +111,8 @@ pub(crate) fn image_sandbox(policy: ImagePolicy) -> Option<ImageSandbox> {
 fn reason_against() -> Option<&'static str> {
     static REASON: OnceLock<Option<String>> = OnceLock::new();
     let reason = REASON.get_or_init(|| {
-        let probes = ImageSandbox::probe(&std::env::temp_dir());
-        let namespaces = probes
-            .into_iter()
+        let directory = std::env::temp_dir();
+        let namespaces = ImageSandbox::probe(&directory)
             .find(|probe| probe.level == IsolationLevel::NamespacesWithOuterProc);
         let error = namespaces?.outcome.err()?;
         Some(explain(&error))

@@ -28,13 +28,13 @@ pub(super) fn fits(pattern: &Value, meter: &Meter) -> Result<(), OverLimit> {
     }
 }
 
-struct Pattern {
+struct PolicyPattern {
     expression: GoRegexp,
     regex: Regex,
 }
 
 /// A compiled pattern; `None` if it is invalid.
-fn compiled(pattern: &Value, meter: &Meter) -> Result<Option<Pattern>, OverLimit> {
+fn compiled(pattern: &Value, meter: &Meter) -> Result<Option<PolicyPattern>, OverLimit> {
     fits(pattern, meter)?;
     let Value::String(pattern) = pattern else {
         return Ok(None);
@@ -43,7 +43,7 @@ fn compiled(pattern: &Value, meter: &Meter) -> Result<Option<Pattern>, OverLimit
         return Ok(None);
     };
     match go_regexp::build(&expression) {
-        Ok(regex) => Ok(Some(Pattern { expression, regex })),
+        Ok(regex) => Ok(Some(PolicyPattern { expression, regex })),
         Err(error) => Err(meter.record(OverLimit::new(&error.to_string()))),
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) 
     Ok(Some(Value::from(replaced)))
 }
 
-impl Pattern {
+impl PolicyPattern {
     fn expand<'t>(&self, part: ReplacementPart<'t>, captures: &Captures<'t>) -> &'t str {
         let group = |number| captures.get(number).map(|group| group.as_str());
         let text = match part {
