@@ -1,6 +1,13 @@
 //! Every environment variable that kiln reads.
 
-use std::path::PathBuf;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::error::CommandError;
 
 /// Compatibility mode without `--compat`: `kiln`, `kpt` or `kpt-v0.39`.
 pub(crate) const KILN_COMPAT: &str = "KILN_COMPAT";
@@ -85,17 +92,91 @@ pub(crate) const CI: &str = "CI";
 /// Directory of the store of unpacked images. Default: `kiln/store` in the directory for caches.
 pub(crate) const KILN_STORE: &str = "KILN_STORE";
 
-/// The directory for caches.
+/// The directory for caches. Without a home directory it is below the one for temporary files, where other users may have created
+/// it first: callers check its owner, or use [`own_cache_directory`].
 pub(crate) fn cache_directory() -> PathBuf {
+    configured_cache_directory().unwrap_or_else(temporary_cache_directory)
+}
+
+/// The directory for caches, which no other user can change unless the environment names such a directory.
+pub(crate) fn own_cache_directory() -> Result<PathBuf> {
+    match configured_cache_directory() {
+        Some(directory) => Ok(directory),
+        None => {
+            let directory = temporary_cache_directory();
+            make_private(&directory)?;
+            Ok(directory)
+        }
+    }
+}
+
+fn configured_cache_directory() -> Option<PathBuf> {
     let directory = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     match (directory(XDG_CACHE_HOME), directory(HOME)) {
-        (Some(cache), _) => PathBuf::from(cache),
-        (None, Some(home)) => PathBuf::from(home).join(".cache"),
-        (None, None) => std::env::temp_dir(),
+        (Some(cache), _) => Some(PathBuf::from(cache)),
+        (None, Some(home)) => Some(PathBuf::from(home).join(".cache")),
+        (None, None) => None,
     }
+}
+
+fn temporary_cache_directory() -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    std::env::temp_dir().join(format!("kiln-cache-{user}"))
+}
+
+/// Creates a directory for this user only. An existing one must belong to this user.
+fn make_private(directory: &Path) -> Result<()> {
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let directory = directory.display();
+            return Err(error).with_context(|| format!("cannot create {directory} for caches"));
+        }
+        _ => {}
+    }
+    let found = directory.symlink_metadata();
+    let found = found.with_context(|| format!("cannot read {}", directory.display()))?;
+    let is_own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    // Writable for the group or others.
+    if is_own && found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let error = anyhow!(
+        "other users can change {}, where caches go if HOME is not set",
+        directory.display()
+    );
+    Err(CommandError::with_hint(error, "set HOME or XDG_CACHE_HOME").into())
 }
 
 /// Whether attribution is disabled. As in kpt, an empty value counts as not set.
 pub(crate) fn is_attribution_disabled() -> bool {
     std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_some_and(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_an_own_directory_is_used_for_caches() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("cache");
+        make_private(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);
+        make_private(&path).unwrap();
+
+        set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+        let error = make_private(&path).unwrap_err();
+        assert!(
+            error.to_string().contains("other users can change"),
+            "{error}"
+        );
+
+        // A link of another user could point to a directory of this one.
+        let link = root.path().join("link");
+        symlink(root.path(), &link).unwrap();
+        assert!(make_private(&link).is_err());
+    }
 }

@@ -10,7 +10,9 @@ use kiln_task::git::{
     GitProgram, RemoteObserver,
 };
 
-use crate::environment::{GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, KILN_GIT_TIMEOUT, cache_directory};
+use crate::environment::{
+    GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, KILN_GIT_TIMEOUT, own_cache_directory,
+};
 use crate::flag_values::go_time;
 use crate::ui::{Screen, Ui, Work};
 
@@ -26,7 +28,7 @@ pub(crate) fn git_options(ui: &Ui) -> Result<GitOptions> {
         .with_observer(Arc::new(RemoteProgress(ui.screen().clone())));
     Ok(GitOptions {
         program: program.with_timeout(Some(timeout).filter(|timeout| !timeout.is_zero())),
-        cache: cache_directory().join("kiln/git"),
+        cache: own_cache_directory()?.join("kiln/git"),
         max_package_size: DEFAULT_MAX_PACKAGE_SIZE,
         max_files: DEFAULT_MAX_FILES,
     })

@@ -20,6 +20,7 @@ use super::objects::{
     CommitWriter, NewCommit, ObjectKind, ObjectReader, PackageLimits, ReadPackageError, is_partial,
     read_package,
 };
+use super::owner::ForeignDirectory;
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
 use local::Local;
@@ -65,6 +66,8 @@ pub enum OpenError {
         #[source]
         error: GitError,
     },
+    #[error(transparent)]
+    Owner(#[from] ForeignDirectory),
     /// The local copy of a remote repository cannot be created.
     #[error("cannot create a local copy of {location} in {path:?}")]
     Cache {

@@ -10,6 +10,7 @@ use std::process::Output;
 
 use kiln_go::quote;
 
+use super::super::owner::check_owner;
 use super::super::program::{GitError, GitProgram, failed, without_credentials};
 use super::local::is_lock;
 use super::{Atomicity, GitOptions, OpenError, PublishError, RefChange};
@@ -45,6 +46,7 @@ pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, R
     };
     options.program.check_version().map_err(git_error)?;
     fs::create_dir_all(&options.cache).map_err(cache_error)?;
+    check_owner(&options.cache)?;
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
     let remote = Remote {
@@ -65,6 +67,7 @@ pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, R
         created.map_err(git_error)?;
         fs::rename(&temporary, &path).map_err(cache_error)?;
     }
+    check_owner(&path)?;
     let git = options
         .program
         .in_repository(&path)

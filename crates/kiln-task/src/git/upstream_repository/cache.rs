@@ -7,6 +7,7 @@ use std::path::Path;
 
 use md5::{Digest as _, Md5};
 
+use super::super::owner::check_owner;
 use super::super::program::{GitProgram, failed, without_credentials};
 use super::super::store::file_name;
 use super::UpstreamError;
@@ -24,6 +25,7 @@ pub(super) fn open_own(
         error,
     };
     fs::create_dir_all(cache).map_err(cache_error)?;
+    check_owner(cache)?;
     let lock = File::create(cache.join(format!("{name}.packages.lock"))).map_err(cache_error)?;
     lock.lock().map_err(cache_error)?;
     if !path.exists() {
@@ -40,6 +42,7 @@ pub(super) fn open_own(
         )?;
         fs::rename(&temporary, &path).map_err(cache_error)?;
     }
+    check_owner(&path)?;
     lock.unlock().map_err(cache_error)?;
     let git = program
         .in_repository(&path)

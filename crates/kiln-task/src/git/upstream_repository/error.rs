@@ -6,6 +6,7 @@ use std::process::Output;
 
 use kiln_go::quote;
 
+use super::super::owner::ForeignDirectory;
 use super::super::program::{GitError, without_credentials};
 
 /// Why a repository cannot be used as an upstream.
@@ -21,6 +22,8 @@ pub enum UpstreamError {
     Command(#[from] UpstreamCommandError),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Owner(#[from] ForeignDirectory),
     #[error("error creating cache directory for repo: {path:?}")]
     Cache {
         path: PathBuf,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use kiln_store::ResultCache;
 
-use crate::environment::cache_directory;
+use crate::environment::own_cache_directory;
 use crate::image_store::store_directory;
 use crate::ui::Ui;
 
@@ -20,8 +20,9 @@ pub(super) struct CleanArgs {}
 const REMOVED: [&str; 2] = ["git", "wasm"];
 
 pub(super) fn cmd_clean(ui: &Ui) -> Result<()> {
+    let cache = own_cache_directory()?.join("kiln");
     for name in REMOVED {
-        remove(ui, &cache_directory().join("kiln").join(name))?;
+        remove(ui, &cache.join(name))?;
     }
     remove(ui, &ResultCache::path(&store_directory()))
 }

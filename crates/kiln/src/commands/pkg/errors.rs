@@ -73,6 +73,15 @@ fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
 /// There is no git. kpt's text ends with a line break, because git's output would follow.
 fn no_git(ui: &Ui) -> Error {
     let text = match ui.compat() {
+        UpstreamError::NoDefaultBranch => {
+            let hint =
+                "the repository may be empty: push a branch, or name a version (ADDRESS@VERSION)";
+            typed_with(ui, error, ErrorClass::Other, Some(hint.to_owned()))
+        }
+        UpstreamError::Owner(error) => {
+            let hint = "remove it, or name a directory of your own in XDG_CACHE_HOME".to_owned();
+            typed_with(ui, error, ErrorClass::Other, Some(hint))
+        }
         Compat::Kiln => "there is no git on the PATH",
         Compat::Kpt | Compat::KptV039 => {
             "No git executable found. kpt requires git to be installed and available in the path.\n"

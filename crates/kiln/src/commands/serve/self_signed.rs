@@ -17,7 +17,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use crate::environment::cache_directory;
+use crate::environment::own_cache_directory;
 
 /// How many days the certificates are valid.
 const VALID_DAYS: i64 = 30;
@@ -30,7 +30,7 @@ pub(super) struct SelfSigned {
 
 /// Creates a CA and a certificate for `localhost`, the loopback addresses and `address`.
 pub(super) fn create(address: Option<IpAddr>) -> Result<SelfSigned> {
-    let directory = cache_directory().join("kiln/serve-tls");
+    let directory = own_cache_directory()?.join("kiln/serve-tls");
     let mut names = vec![
         "localhost".to_owned(),
         "127.0.0.1".to_owned(),
