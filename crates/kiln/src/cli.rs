@@ -30,6 +30,7 @@ use crate::compat::Compat;
 use crate::deferred::Deferred;
 use crate::flag_values::go_bool;
 use crate::help::with_environment;
+use crate::kpt_flags::with_kpt_flags;
 
 /// Run KRM functions on packages of Kubernetes resources
 #[derive(Parser, Debug)]
@@ -187,7 +188,8 @@ pub(crate) fn parse(
 /// The grammar of `compat`, with the verbs that are not used left out.
 fn grammar(compat: Compat) -> clap::Command {
     match compat {
-        Compat::Kiln | Compat::Kpt => Cli::command(),
+        Compat::Kiln => Cli::command(),
+        Compat::Kpt => with_kpt_flags(Cli::command()),
         Compat::KptV039 => LegacyCli::command(),
     }
 }

@@ -20,6 +20,7 @@ mod functions;
 mod help;
 mod image_store;
 mod interrupt;
+mod kpt_flags;
 mod log_format;
 mod manifests;
 mod package;
@@ -39,6 +40,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap_complete::CompleteEnv;
 
 use crate::cli::{Command, LegacyCommand, Parsed};
@@ -170,8 +172,10 @@ fn refuse_command_line(
             let _ = error.print();
         }
     }
-    match ui.compat() {
-        Compat::Kiln => ExitCode::from(error::USAGE),
-        Compat::Kpt | Compat::KptV039 => ExitCode::FAILURE,
+    match (ui.compat(), error.kind()) {
+        (Compat::Kiln, _) => ExitCode::from(error::USAGE),
+        // A group of commands without a command, for which kpt prints help.
+        (Compat::Kpt, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) => ExitCode::SUCCESS,
+        (Compat::Kpt | Compat::KptV039, _) => ExitCode::FAILURE,
     }
 }

@@ -10,6 +10,7 @@ use crate::cli;
 use crate::compat::Compat;
 use crate::environment::KILN_KPT;
 use crate::error::CommandError;
+use crate::kpt_flags::takes_next;
 use crate::real_program;
 
 /// The command of a command line that only the real kpt has, as `live apply`; `None` if kiln has it.
@@ -18,10 +19,15 @@ pub(crate) fn foreign_command(args: &[OsString], compat: Compat) -> Option<Strin
     if compat != Compat::Kpt || program != Some(OsStr::new("kpt")) {
         return None;
     }
-    let words: Vec<&str> = words(args.get(1..).unwrap_or_default());
+    let words = words(args.get(1..).unwrap_or_default());
+    let words = match &words[..] {
+        // Help about a command, of those that both have.
+        ["help", rest @ ..] if matches!(rest.first(), Some(&("live" | "alpha"))) => rest,
+        words => words,
+    };
     let grammar = cli::documented_grammar(compat);
     let command = grammar.find_subcommand(words.first()?);
-    match (words[..].first()?, command) {
+    match (words.first()?, command) {
         (&"help", _) => None,
         (first, None) => {
             let second = words.get(1).filter(|_| *first == "alpha");
@@ -40,10 +46,18 @@ pub(crate) fn foreign_command(args: &[OsString], compat: Compat) -> Option<Strin
     }
 }
 
-/// The words of the command line before its first flags with values can follow: everything that is not a flag.
+/// The first three words of the command line, without flags and the values of those that kpt has before a command.
 fn words(args: &[OsString]) -> Vec<&str> {
-    let texts = args.iter().map_while(|arg| arg.to_str());
-    texts.filter(|arg| !arg.starts_with('-')).take(2).collect()
+    let mut texts = args.iter().map_while(|arg| arg.to_str());
+    let mut words = Vec::new();
+    while let (Some(arg), true) = (texts.next(), words.len() < 3) {
+        if takes_next(arg) {
+            texts.next();
+        } else if !arg.starts_with('-') {
+            words.push(arg);
+        }
+    }
+    words
 }
 
 /// Replaces this process by the real kpt with the same arguments.
@@ -76,17 +90,30 @@ mod tests {
         check("kpt alpha rpkg get", Some("alpha rpkg"));
         check("kpt alpha", Some("alpha"));
         check("kpt --stack-trace live destroy", Some("live destroy"));
+        // Values of flags are no commands.
+        check("kpt --kubeconfig k live destroy", Some("live destroy"));
+        check("kpt help live apply", Some("live apply"));
+        check("kpt live -n shop --context c apply x", Some("live apply"));
+        check("kpt --log_file=f live status", Some("live status"));
         for own in [
             "kpt",
             "kpt live init x",
             "kpt live",
             "kpt live --help",
             "kpt fn render",
+            "kpt --kubeconfig k fn render p",
+            "kpt -v 4 pkg tree",
+            "kpt -v4 pkg tree",
+            "kpt --log_file f pkg tree",
+            "kpt live --context c init p",
             "kpt fn rendre",
             "kpt pkg get x",
             "kpt package tree",
             "kpt version",
             "kpt help",
+            "kpt help live",
+            "kpt help live init",
+            "kpt help pkg zzz",
             "kpt --help",
             "kpt completion bash",
             "kiln live apply x",

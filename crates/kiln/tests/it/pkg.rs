@@ -407,6 +407,11 @@ fn foreign_commands_are_passed_through() {
         "PATH=$(dirname \"$(command -v kpt)\"):$PWD/real; kpt alpha rpkg get",
     );
     assert_eq!(found.stdout, "real alpha rpkg get\n");
+    let flags = shell(
+        &test_env,
+        "KILN_KPT=$PWD/real/kpt kpt --kubeconfig k live -n shop apply x",
+    );
+    assert_eq!(flags.stdout, "real --kubeconfig k live -n shop apply x\n");
     let missing = shell(&test_env, &format!("{alone}; kpt live apply"));
     assert_eq!(missing.code, Some(1));
     assert_eq!(missing.stderr.lines().count(), 1, "{missing:?}");
@@ -448,4 +453,70 @@ fn the_version_is_printed() {
         kpt.starts_with(&format!("Version: {version}\nGit commit: ")),
         "{kpt}"
     );
+}
+
+/// kpt has these flags with every command, and those of kubectl with every command of `live`.
+#[test]
+fn global_flags_of_kpt_are_accepted() {
+    let test_env = TestEnvironment::new();
+    test_env.write(
+        "config",
+        "contexts:\n- name: a\n  context: {namespace: shop}\n- name: b\ncurrent-context: b\n",
+    );
+    for group in ["kpt", "kpt pkg", "kpt fn", "kpt live"] {
+        assert_eq!(shell(&test_env, group).code, Some(0), "{group}");
+    }
+    succeed(&test_env, "kpt pkg init p");
+    for command in [
+        "kpt --kubeconfig k -v 4 pkg tree p",
+        "kpt pkg tree p -v4 --log_file f --logtostderr --alsologtostderr=false",
+        "kpt fn source p --log-flush-frequency 5s --kubeconfig=k",
+    ] {
+        succeed(&test_env, command);
+    }
+    for (command, namespace) in [
+        (
+            "kpt live --kubeconfig config --context a init p --force",
+            "shop",
+        ),
+        (
+            "kpt --kubeconfig config live init p --context a --force -s x",
+            "shop",
+        ),
+        (
+            "kpt live init p --kubeconfig config --force --token t",
+            "default",
+        ),
+        (
+            "kiln live init p --kubeconfig config --context a --force",
+            "shop",
+        ),
+        (
+            "kpt live --namespace own --context zzz init p --force",
+            "own",
+        ),
+    ] {
+        let inventory = succeed(&test_env, command);
+        let words = format!("(namespace: {namespace})...success\n");
+        assert!(
+            inventory.stderr.ends_with(&words),
+            "{command}: {inventory:?}"
+        );
+    }
+    for (arguments, words) in [
+        (
+            "--context zzz --kubeconfig config",
+            "context was not found for specified context: zzz \n",
+        ),
+        (
+            "--kubeconfig missing",
+            "Error: stat missing: no such file or directory \n",
+        ),
+    ] {
+        let failed = shell(&test_env, &format!("kpt live init p --force {arguments}"));
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.stderr.ends_with(words), "{failed:?}");
+    }
+    // In kiln's own mode a flag without meaning is an error.
+    assert_eq!(shell(&test_env, "kiln -v 4 pkg tree p").code, Some(2));
 }

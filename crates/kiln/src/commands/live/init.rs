@@ -1,7 +1,7 @@
 //! `kiln live init`: names the inventory of a package in a ResourceGroup. Nothing is sent to a cluster.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Error, Result, anyhow};
@@ -11,11 +11,11 @@ use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::package::{FileAction, FileChange, ListOptions, Subpackages};
 use kiln_package::{ApplyOptions, NewFiles};
 use kiln_task::pkg::{ExistingInventory, InventoryError, NewInventory, PkgRules, resource_group};
-use kiln_yaml::NodeRef;
 use sha1::{Digest, Sha1};
 
+use super::kubectl_flags::KubectlFlags;
+use super::typed;
 use crate::compat::Compat;
-use crate::environment::{HOME, KUBECONFIG};
 use crate::error::{CommandError, bail_usage};
 use crate::package::write::write;
 use crate::package::{self, Location, absolute};
@@ -57,7 +57,7 @@ pub(super) struct LiveInitArgs {
     quiet: bool,
 }
 
-pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
+pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs, kubectl: &KubectlFlags) -> Result<()> {
     if let (Some(extra), Compat::Kiln) = (args.more.first(), ui.compat()) {
         bail_usage!("unexpected argument {extra:?}: `kiln live init` takes one directory");
     }
@@ -72,7 +72,13 @@ pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
     let namespace = match &args.namespace {
         Some(namespace) => namespace.clone(),
         // The resources behind a link count, as for kpt.
-        None => find_namespace(ui, &path.canonicalize().unwrap_or_else(|_| path.clone()))?,
+        None => {
+            let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+            match common_namespace(ui, &path)? {
+                Some(namespace) => namespace,
+                None => kubectl.context_namespace(ui)?,
+            }
+        }
     };
     let name = match args.name.as_str() {
         "" => format!(
@@ -134,15 +140,6 @@ pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs) -> Result<()> {
     write(ui, &path, None, &changes, options)
 }
 
-/// An error that kpt prints as `Error: TEXT `.
-fn typed(ui: &Ui, text: &str) -> Error {
-    let message = match ui.compat() {
-        Compat::Kiln => format!("error: {text}"),
-        Compat::Kpt | Compat::KptV039 => format!("Error: {text} "),
-    };
-    CommandError::new(message).into()
-}
-
 fn inventory_error(ui: &Ui, error: &InventoryError) -> Error {
     let own = ui.compat() == Compat::Kiln;
     match error {
@@ -165,8 +162,8 @@ fn new_id(namespace: &str, name: &str) -> String {
     format!("{hash}-{}", since.map_or(0, |since| since.as_nanos()))
 }
 
-/// The namespace of all resources if they have the same, else that of the current context.
-fn find_namespace(ui: &Ui, path: &Path) -> Result<String> {
+/// The namespace of all resources; `None` if they do not have the same.
+fn common_namespace(ui: &Ui, path: &Path) -> Result<Option<String>> {
     let location = Location::at(path.to_owned(), &path.display().to_string())?;
     let list = ListOptions {
         names: vec!["*.yaml".to_owned(), "*.yml".to_owned()],
@@ -181,35 +178,11 @@ fn find_namespace(ui: &Ui, path: &Path) -> Result<String> {
             continue;
         }
         match (resource.namespace(), common) {
-            ("", _) => return Ok(context_namespace()),
+            ("", _) => return Ok(None),
             (namespace, None) => common = Some(namespace),
-            (namespace, Some(other)) if namespace != other => return Ok(context_namespace()),
+            (namespace, Some(other)) if namespace != other => return Ok(None),
             _ => {}
         }
     }
-    Ok(common.map_or_else(context_namespace, str::to_owned))
-}
-
-/// The namespace of the current context of kubectl.
-fn context_namespace() -> String {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let file = match (variable(KUBECONFIG), variable(HOME)) {
-        (Some(files), _) => std::env::split_paths(&files).next(),
-        (None, Some(home)) => Some(PathBuf::from(home).join(".kube/config")),
-        (None, None) => None,
-    };
-    let text = file.and_then(|file| std::fs::read(file).ok());
-    let document = text.and_then(|text| kiln_yaml::parse_first(&text).ok().flatten());
-    let namespace = document.as_ref().and_then(|document| {
-        let root = document.root();
-        let current = root.get("current-context")?.as_text()?;
-        let named =
-            |context: &NodeRef<'_>| context.get("name").and_then(NodeRef::as_text) == Some(current);
-        let context = root.get("contexts")?.items().find(named)?;
-        context.get_path(&["context", "namespace"])?.as_text()
-    });
-    namespace
-        .filter(|namespace| !namespace.is_empty())
-        .unwrap_or("default")
-        .to_owned()
+    Ok(common.map(str::to_owned))
 }
