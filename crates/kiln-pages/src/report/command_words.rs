@@ -39,11 +39,12 @@ fn without_value(word: &str) -> String {
 
 /// The words as a shell reads them.
 pub(super) fn command_line(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it, in quotes if it needs them.
+pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+~".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

@@ -30,6 +30,7 @@ mod trace_events;
 
 pub use build::{LockInput, ReportInput, StepInput, TouchedResource, build};
 pub use changed_files::ChangedFile;
+pub use command_words::shell_word;
 pub use declaration::ConfigValues;
 pub(crate) use format::json_text;
 pub use format::{ReportFormat, UnknownFormat};

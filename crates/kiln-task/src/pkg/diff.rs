@@ -246,7 +246,9 @@ impl DiffFetch<'_, '_> {
         self.sources.forget_repositories();
         let FetchedPackage { mut contents, .. } = self.sources.fetch_git(git)?;
         let directory = git.directory.trim_start_matches('/').to_owned();
-        self.sources.event(PkgEvent::AddingFetched(directory));
+        if self.sources.rules == PkgRules::Kpt {
+            self.sources.event(PkgEvent::AddingFetched(directory));
+        }
         if contents.get(FILE_NAME).is_none() {
             let path = PackagePath::new(FILE_NAME).map_err(ContentsError::from)?;
             contents.write(path, &named("upstream"))?;

@@ -19,6 +19,10 @@ pub enum PkgEvent {
     /// What git printed during a fetch.
     GitOutput(String),
     IgnoringLink(String),
+    /// Not with kpt's rules, and neither is the next one.
+    IgnoringSubmodule(String),
+    /// The address of this repository has a user name or a password.
+    StoringCredentials(String),
     AddingFetched(String),
     Fetched(usize),
     Updating {
@@ -45,6 +49,13 @@ impl fmt::Display for PkgEvent {
             PkgEvent::FetchingOrigin(source) => write!(f, "Fetching origin from {source}"),
             PkgEvent::GitOutput(text) => f.write_str(text.trim_end_matches('\n')),
             PkgEvent::IgnoringLink(path) => write!(f, "[Warn] Ignoring symlink {} ", quote(path)),
+            PkgEvent::IgnoringSubmodule(path) => {
+                write!(f, "[Warn] Ignoring submodule {}", quote(path))
+            }
+            PkgEvent::StoringCredentials(repo) => write!(
+                f,
+                "[Warn] The Kptfile keeps the credentials in the address of {repo}; use a credential helper of git instead"
+            ),
             PkgEvent::AddingFetched(path) => write!(f, "Adding package {}.", quote(path)),
             PkgEvent::Fetched(count) => write!(f, "\nFetched {count} package(s)."),
             PkgEvent::Updating { package, strategy } => write!(

@@ -1,10 +1,12 @@
 //! Fetches a package and its remote sub-packages.
 
+use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, Git, KptfileError, Upstream};
 
 use super::PkgRules;
 use super::event::PkgEvent;
 use super::kptfile::{KptfileFields, merged, named, read, with_fields};
+use super::origins::Origins;
 use super::sources::{FetchError, FetchedPackage, PkgSources};
 use super::subpackages::{SubpackageKind, direct_subpackages};
 use crate::contents::{Contents, ContentsError, PackagePath};
@@ -42,18 +44,23 @@ pub enum GetError {
     Kptfile(#[from] KptfileError),
     #[error(transparent)]
     Contents(#[from] ContentsError),
+    #[error("package {} includes itself: its upstream is that of a package around it", quote(.0))]
+    IncludesItself(String),
 }
 
 /// The files of the new package.
 pub fn get(sources: &mut PkgSources<'_>, request: &GetRequest) -> Result<Contents, GetError> {
     let mut contents = Contents::new();
     let mut count = 0;
+    let mut origins = Origins::default();
     // The directories of packages to look at, the next one last.
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
         if directory.is_empty() {
             count += 1;
             contents = root(sources, request)?;
+            let kptfile = read(&contents, "", &request.shown)?;
+            origins.add("", &kptfile.upstream_lock.unwrap_or_default());
         } else {
             let shown = join_path(&request.shown, &directory);
             let kptfile = read(&contents, &directory, &shown)?;
@@ -65,6 +72,11 @@ pub fn get(sources: &mut PkgSources<'_>, request: &GetRequest) -> Result<Content
                 });
                 let git = upstream.git.as_ref().ok_or(FetchError::NoGit)?;
                 let fetched = fetch(sources, git)?;
+                // It would be in itself again, and so on.
+                if origins.add(&directory, &fetched.lock) > 0 {
+                    let path = join_path(&request.name, &directory);
+                    return Err(GetError::IncludesItself(path));
+                }
                 add_over(&mut contents, &directory, &shown, &fetched, sources.rules)?;
             }
         }
@@ -87,7 +99,8 @@ pub(super) fn mark_resources(contents: &mut Contents, attribution: Attribution, 
 
 fn fetch(sources: &mut PkgSources<'_>, git: &Git) -> Result<FetchedPackage, FetchError> {
     sources.forget_repositories();
-    sources.event(PkgEvent::Fetching(format!("{}@{}", git.repo, git.git_ref)));
+    let version = sources.version_of(&git.repo, &git.git_ref);
+    sources.event(PkgEvent::Fetching(version));
     let fetched = sources.fetch_git(git)?;
     let directory = git.directory.strip_prefix('/').unwrap_or(&git.directory);
     sources.event(PkgEvent::AddingFetched(directory.to_owned()));
@@ -108,6 +121,7 @@ fn root(sources: &mut PkgSources<'_>, request: &GetRequest) -> Result<Contents, 
                 git: Some(git.clone()),
                 update_strategy: strategy,
             };
+            sources.check_credentials(&git.repo);
             (fetch(sources, git)?, upstream)
         }
         GetSource::Image(image) => {

@@ -11,6 +11,7 @@ mod diff;
 mod event;
 mod get;
 mod kptfile;
+mod origins;
 mod package_tree;
 mod resource_group;
 mod sources;
@@ -28,7 +29,7 @@ pub use package_tree::package_tree;
 pub use resource_group::{ExistingInventory, InventoryError, NewInventory, resource_group};
 pub use sources::{FetchError, PkgSources, RemoteKptfileError};
 pub use starter::starter_files;
-pub use update::{NewerVersion, UpdateError, UpdateRequest, Updated, newer_version, update};
+pub use update::{NewerVersion, UpdateError, UpdateRequest, Updated, newer_versions, update};
 
 /// Whose files and texts are produced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

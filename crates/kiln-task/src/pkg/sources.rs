@@ -1,6 +1,6 @@
 //! Where the packages of one command come from: git repositories, each opened once, and images.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kiln_go::quote;
@@ -11,7 +11,10 @@ use super::PkgRules;
 use super::address::{AddressError, PackageAddress};
 use super::event::PkgEvent;
 use crate::contents::{Contents, FileMode};
-use crate::git::{GitOptions, ReadPackageError, UpstreamCache, UpstreamError, UpstreamRepository};
+use crate::git::{
+    GitOptions, ReadPackageError, UpstreamCache, UpstreamError, UpstreamRepository,
+    without_credentials,
+};
 use crate::image::{ImageError, ImageLock, PackageImages, SCHEME, image_locks, newer_tags};
 
 /// The sources of packages, and where events go.
@@ -23,6 +26,8 @@ pub struct PkgSources<'a> {
     pub rules: PkgRules,
     pub on_event: &'a mut dyn FnMut(&PkgEvent),
     repositories: BTreeMap<String, UpstreamRepository>,
+    /// What has been warned about.
+    warnings: BTreeSet<String>,
 }
 
 /// A package as it is at its source.
@@ -38,7 +43,13 @@ pub enum FetchError {
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
     #[error("path {} does not exist in repo {}", quote(directory), quote(repo))]
-    NoDirectory { directory: String, repo: String },
+    NoDirectory {
+        directory: String,
+        repo: String,
+        git_ref: String,
+    },
+    #[error("directory {} of the upstream leads out of the repository", quote(.0))]
+    OutsideDirectory(String),
     #[error(transparent)]
     Read(#[from] ReadPackageError),
     #[error(transparent)]
@@ -99,6 +110,7 @@ impl<'a> PkgSources<'a> {
             rules,
             on_event,
             repositories: BTreeMap::new(),
+            warnings: BTreeSet::new(),
         }
     }
 
@@ -126,6 +138,29 @@ impl<'a> PkgSources<'a> {
 
     pub(super) fn event(&mut self, event: PkgEvent) {
         (self.on_event)(&event);
+    }
+
+    /// A warning, which kpt repeats for each version that it reads.
+    fn warn(&mut self, event: PkgEvent) {
+        if self.rules == PkgRules::Kpt || self.warnings.insert(event.to_string()) {
+            self.event(event);
+        }
+    }
+
+    /// A version of a repository in messages. kpt prints passwords.
+    pub(super) fn version_of(&self, repo: &str, git_ref: &str) -> String {
+        match self.rules {
+            PkgRules::Kiln => format!("{}@{git_ref}", without_credentials(repo)),
+            PkgRules::Kpt => format!("{repo}@{git_ref}"),
+        }
+    }
+
+    /// Warns if the address of a new upstream has credentials.
+    pub(super) fn check_credentials(&mut self, repo: &str) {
+        let shown = without_credentials(repo);
+        if self.rules == PkgRules::Kiln && shown != repo {
+            self.warn(PkgEvent::StoringCredentials(shown));
+        }
     }
 
     /// Forgets the open repositories, as kpt does after each package: what was fetched before is fetched again.
@@ -158,9 +193,16 @@ impl<'a> PkgSources<'a> {
             }
         }
         let directory = git.directory.trim_matches('/').to_owned();
+        if directory.split('/').any(|segment| segment == "..") {
+            return Err(FetchError::OutsideDirectory(git.directory.clone()));
+        }
         let mut talk = String::new();
+        let is_own = self.rules == PkgRules::Kiln;
         let repository = self.repository(&git.repo)?;
-        let git_ref = package_ref(repository, &directory, &git.git_ref);
+        let git_ref = match git.git_ref.as_str() {
+            "HEAD" if is_own => repository.default_branch()?,
+            named => package_ref(repository, &directory, named),
+        };
         let fetched = repository.fetch(&git_ref, &mut |bytes| {
             talk.push_str(&String::from_utf8_lossy(bytes));
         });
@@ -168,13 +210,21 @@ impl<'a> PkgSources<'a> {
             self.event(PkgEvent::GitOutput(talk));
         }
         let commit = fetched?;
-        let read = self.repository(&git.repo)?.read(&commit, &directory)?;
+        let mut submodules = Vec::new();
+        let repository = self.repository(&git.repo)?;
+        let read = repository.read(&commit, &directory, &mut submodules)?;
         let Some(mut contents) = read else {
             return Err(FetchError::NoDirectory {
                 directory: git.directory.clone(),
                 repo: git.repo.clone(),
+                git_ref,
             });
         };
+        if is_own {
+            for path in submodules {
+                self.warn(PkgEvent::IgnoringSubmodule(path));
+            }
+        }
         self.drop_links(&mut contents);
         let lock = GitLock {
             repo: git.repo.clone(),
@@ -262,7 +312,7 @@ impl<'a> PkgSources<'a> {
         for (path, mode) in dropped {
             contents.remove(&path);
             if mode == FileMode::Symlink && !is_git(&path) {
-                self.event(PkgEvent::IgnoringLink(path));
+                self.warn(PkgEvent::IgnoringLink(path));
             }
         }
     }

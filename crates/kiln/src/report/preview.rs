@@ -15,12 +15,17 @@ pub(crate) fn show(ui: &Ui, files: &dyn FileSource, changes: &[FileChange]) -> R
     for change in changes {
         text.push_str(&diff(files, change));
     }
+    print_diff(ui, text)?;
+    changes::report(ui, changes, Made::No);
+    Ok(())
+}
+
+/// Prints a diff, in colours on a terminal.
+pub(crate) fn print_diff(ui: &Ui, mut text: String) -> Result<()> {
     if ui.colours_data() {
         text = coloured(&text);
     }
-    ui.write_data(text.as_bytes())?;
-    changes::report(ui, changes, Made::No);
-    Ok(())
+    ui.write_data(text.as_bytes())
 }
 
 fn diff(files: &dyn FileSource, change: &FileChange) -> String {

@@ -39,6 +39,7 @@ mod package_runners;
 mod packages;
 mod pkg;
 mod pkg_remote;
+mod pkg_update;
 mod policy;
 mod policy_signatures;
 mod progress;

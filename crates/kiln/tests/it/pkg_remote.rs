@@ -292,3 +292,23 @@ fn a_killed_get_or_update_leaves_the_package_whole() {
         }
     }
 }
+
+/// Regression: the password in an address was printed, once for each fetch.
+#[test]
+fn a_password_in_an_address_is_not_printed() {
+    let Some(test_env) = upstream() else { return };
+    if shell(&test_env, "test -x \"$(git --exec-path)/git-http-backend\"").code != Some(0) {
+        return skip("a_password_in_an_address", "this git cannot serve HTTP");
+    }
+    let address = serve_with_password(test_env.work().join("r"));
+    let get = format!("kiln pkg get http://user:secret@{address}/up.git/web@v1");
+    let got = succeed(&test_env, &get);
+    let updated = succeed(&test_env, "kiln pkg update web@v2");
+    for outcome in [&got, &updated] {
+        assert!(!outcome.stderr.contains("secret"), "{outcome:?}");
+        assert!(!outcome.stderr.contains("user:"), "{outcome:?}");
+    }
+    let warning =
+        format!("[Warn] The Kptfile keeps the credentials in the address of http://{address}/up;");
+    assert!(got.stderr.contains(&warning), "{got:?}");
+}

@@ -64,12 +64,16 @@ impl PackageLimits {
     }
 }
 
+/// Decides about a git submodule in a package: an error, or nothing to leave it out.
+pub(crate) type OnSubmodule<'a> = &'a mut dyn FnMut(&PackagePath) -> Result<(), ReadPackageError>;
+
 /// The files below a directory of a commit; `None` if there is no such directory.
 pub(crate) fn read_package(
     reader: &mut ObjectReader,
     commit: &str,
     directory: &str,
     limits: PackageLimits,
+    on_submodule: OnSubmodule<'_>,
 ) -> Result<Option<Contents>, ReadPackageError> {
     let root = match directory {
         "" => format!("{commit}^{{tree}}"),
@@ -113,7 +117,7 @@ pub(crate) fn read_package(
                     below.push(path.as_str().to_owned());
                     below_ids.push(entry.id.to_string());
                 } else if entry.is_submodule() {
-                    return Err(ReadPackageError::Submodule(path.to_string()));
+                    on_submodule(&path)?;
                 } else {
                     let mode = FileMode::from_octal(&entry.mode);
                     blobs.push((path, mode.unwrap_or_default()));

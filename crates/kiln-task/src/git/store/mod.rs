@@ -22,7 +22,7 @@ use super::objects::{
 };
 use super::owner::ForeignDirectory;
 use super::program::{GitError, GitProgram};
-use crate::contents::Contents;
+use crate::contents::{Contents, PackagePath};
 use local::Local;
 pub(in crate::git) use remote::file_name;
 use remote::{InvalidAddress, Remote};
@@ -254,7 +254,15 @@ impl GitStore {
         directory: &str,
     ) -> Result<Option<Contents>, ReadPackageError> {
         let limits = self.limits;
-        self.with_reader(|reader| read_package(reader, commit.as_str(), directory, limits))
+        self.with_reader(|reader| {
+            read_package(
+                reader,
+                commit.as_str(),
+                directory,
+                limits,
+                &mut refuse_submodule,
+            )
+        })
     }
 
     /// Refuses a package that is too large to be read again.
@@ -347,4 +355,9 @@ impl GitStore {
         }
         answer
     }
+}
+
+/// A submodule would be lost when its package is written back.
+fn refuse_submodule(path: &PackagePath) -> Result<(), ReadPackageError> {
+    Err(ReadPackageError::Submodule(path.to_string()))
 }

@@ -141,14 +141,19 @@ impl UpstreamRepository {
         }
     }
 
-    /// The files of a directory (`a/b`) at a commit; `None` if there is no such directory.
+    /// The files of a directory (`a/b`) at a commit; `None` if there is no such directory. Submodules are left out, and added to
+    /// `submodules`.
     pub(crate) fn read(
         &self,
         commit: &str,
         directory: &str,
+        submodules: &mut Vec<String>,
     ) -> Result<Option<Contents>, ReadPackageError> {
         let mut reader = ObjectReader::start(&self.git)?;
-        read_package(&mut reader, commit, directory, self.limits)
+        read_package(&mut reader, commit, directory, self.limits, &mut |path| {
+            submodules.push(path.to_string());
+            Ok(())
+        })
     }
 
     fn list_refs(&mut self) -> Result<(), UpstreamError> {

@@ -4,12 +4,14 @@ mod like_kpt;
 mod newer;
 mod packages;
 
+use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, Git, Kptfile, KptfileError, Locator, Upstream};
 
 use super::PkgRules;
 use super::event::PkgEvent;
 use super::get::mark_resources;
 use super::kptfile::{KptfileFields, read, with_fields};
+use super::origins::Origins;
 use super::sources::{FetchError, FetchedPackage, PkgSources};
 use super::subpackages::updated_subpackages;
 use crate::contents::{Contents, ContentsError, PackagePath};
@@ -17,7 +19,7 @@ use crate::image::{ImageLock, SCHEME};
 use crate::merge::{Attribution, Conflict, MergeError, join_path};
 use crate::task::Strategy;
 
-pub use newer::{NewerVersion, newer_version};
+pub use newer::{NewerVersion, newer_versions};
 
 /// What to update to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +61,8 @@ pub enum UpdateError {
     Merge(#[from] MergeError),
     #[error(transparent)]
     Contents(#[from] ContentsError),
+    #[error("package {} includes itself: its upstream is that of packages around it", quote(.0))]
+    IncludesItself(String),
 }
 
 /// Updates a package. Returns the files after it, and on failure, for kpt's rules, the files at that moment.
@@ -70,6 +74,7 @@ pub fn update(
     let mut update = Update {
         sources,
         request,
+        origins: Origins::default(),
         updated: Updated {
             contents: local,
             conflicts: Vec::new(),
@@ -82,6 +87,7 @@ pub fn update(
 struct Update<'a, 'b> {
     sources: &'a mut PkgSources<'b>,
     request: &'a UpdateRequest,
+    origins: Origins,
     updated: Updated,
 }
 
@@ -176,6 +182,11 @@ impl Update<'_, '_> {
             is_first: directory.is_empty(),
         });
         let versions = self.fetch(directory, &kptfile)?;
+        // The user may have put a package into itself once; an upstream that does has no end.
+        if self.origins.add(directory, &versions.new.lock) > 1 {
+            let path = join_path(&self.request.name, directory);
+            return Err(UpdateError::IncludesItself(path));
+        }
         self.merge_all(directory, &versions)?;
         let own = kptfile.upstream.clone().unwrap_or_default();
         let upstream = match (self.sources.rules, &versions.image) {
@@ -211,7 +222,7 @@ impl Update<'_, '_> {
             kptfile.upstream_lock.as_ref().and_then(ImageLock::of),
         ) {
             (Some(git), _) => {
-                let source = format!("{}@{}", git.repo, git.git_ref);
+                let source = self.sources.version_of(&git.repo, &git.git_ref);
                 self.sources.event(PkgEvent::FetchingUpstream(source));
                 (self.sources.fetch_git(&git)?, None, Some(git))
             }
@@ -250,8 +261,8 @@ impl Update<'_, '_> {
     ) -> Result<Contents, FetchError> {
         let source = match (self.sources.rules, named, &lock.git, ImageLock::of(lock)) {
             // kpt's text names the new version, although the locked one is fetched.
-            (PkgRules::Kpt, Some(git), _, _) => format!("{}@{}", git.repo, git.git_ref),
-            (_, _, Some(git), _) => format!("{}@{}", git.repo, git.git_ref),
+            (PkgRules::Kpt, Some(git), _, _) => self.sources.version_of(&git.repo, &git.git_ref),
+            (_, _, Some(git), _) => self.sources.version_of(&git.repo, &git.git_ref),
             (_, _, None, Some(image)) => {
                 let exact = image.exact().unwrap_or(image.image);
                 format!("{SCHEME}{exact}")

@@ -10,7 +10,7 @@ use kiln_task::pkg::{DiffError, DiffSides, DiffType, diff_sides};
 
 use super::directory::PackageDirectory;
 use super::sources::{GitTalk, with_sources};
-use super::{DIFFERENCES, errors, only_argument};
+use super::{DIFFERENCES, errors, named_version, only_argument};
 use crate::compat::Compat;
 use crate::environment::{KPT_EXTERNAL_DIFF, KPT_EXTERNAL_DIFF_OPTS, PATH};
 use crate::error::{CommandError, bail_usage};
@@ -49,10 +49,8 @@ pub(super) struct DiffArgs {
 
 pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<ExitCode> {
     let named = only_argument(&args.packages, ".")?;
-    let (named, version) = match named.split('@').collect::<Vec<_>>()[..] {
-        [named] => (named, None),
-        [named, version] => (named, Some(version).filter(|version| !version.is_empty())),
-        _ => bail_usage!("at most 1 version permitted"),
+    let Some((named, version)) = named_version(ui, named) else {
+        bail_usage!("at most 1 version permitted");
     };
     let diff_type = match (
         args.diff_type.as_deref().filter(|text| !text.is_empty()),

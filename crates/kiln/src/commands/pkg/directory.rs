@@ -11,6 +11,7 @@ use kiln_task::{Contents, FileMode, PackagePath};
 
 use crate::compat::Compat;
 use crate::package::{self, absolute, resolve_as_named};
+use crate::report::changes::name as file_name;
 use crate::rpkg::directory::read;
 use crate::ui::Ui;
 
@@ -53,11 +54,44 @@ impl PackageDirectory {
             );
         }
         let changes = changes(before, after);
-        let options = ApplyOptions::default();
-        package::write::write(ui, &self.path, None, &changes, options)?;
+        let blocking = blocking_files(before, &changes);
+        let (blocking, rest): (Vec<_>, Vec<_>) = changes
+            .into_iter()
+            .partition(|change| blocking.contains(&change.path));
+        self.apply(ui, &blocking)?;
+        self.remove_emptied(&blocking, after);
+        let written = self.apply(ui, &rest);
+        if let (Err(error), false) = (&written, blocking.is_empty()) {
+            self.put_back(ui, before, &blocking)
+                .with_context(|| format!("cannot restore files after a failure: {error:#}"))?;
+        }
+        written?;
         self.set_modes(before, after)?;
-        self.remove_emptied(&changes, after);
+        self.remove_emptied(&rest, after);
         Ok(())
+    }
+
+    fn apply(&self, ui: &Ui, changes: &[FileChange]) -> Result<()> {
+        match changes {
+            [] => Ok(()),
+            changes => {
+                let options = ApplyOptions::default();
+                package::write::write(ui, &self.path, None, changes, options)
+            }
+        }
+    }
+
+    /// Writes deleted files again.
+    fn put_back(&self, ui: &Ui, before: &Contents, deleted: &[FileChange]) -> Result<()> {
+        let mut restored = Contents::new();
+        for FileChange { path, .. } in deleted {
+            if let Some(file) = before.get(path) {
+                restored.insert(PackagePath::new(path.as_str())?, file.clone())?;
+            }
+        }
+        let nothing = Contents::new();
+        self.apply(ui, &changes(&nothing, &restored))?;
+        self.set_modes(&nothing, &restored)
     }
 
     /// Makes new and changed files executable, or no longer so.
@@ -95,6 +129,29 @@ impl PackageDirectory {
     }
 }
 
+/// The files to delete that are in the way of others: a file that becomes a directory, and those in a directory that becomes a file.
+/// They are deleted first, because a transaction writes before it deletes. If kiln is killed in between, the same update does the rest: a
+/// file that is deleted on both sides is no conflict.
+fn blocking_files(before: &Contents, changes: &[FileChange]) -> BTreeSet<String> {
+    let is_write = |change: &&FileChange| matches!(change.action, FileAction::Write(_));
+    let written: BTreeSet<&str> = changes
+        .iter()
+        .filter(is_write)
+        .map(|change| change.path.as_str())
+        .collect();
+    let new_directories: BTreeSet<&str> = written.iter().flat_map(|path| parents(path)).collect();
+    let is_blocking = |path: &str| {
+        let is_link = before.get(path).is_none_or(|file| is_link(file.mode));
+        let is_replaced = new_directories.contains(path);
+        !is_link && (is_replaced || parents(path).any(|directory| written.contains(directory)))
+    };
+    changes
+        .iter()
+        .filter(|change| change.action == FileAction::Delete && is_blocking(&change.path))
+        .map(|change| change.path.clone())
+        .collect()
+}
+
 /// The directories around a path.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
@@ -123,6 +180,24 @@ pub(super) fn changes(before: &Contents, after: &Contents) -> Vec<FileChange> {
         });
     }
     changes
+}
+
+/// The files of the changes, and those that only become executable, or no longer are.
+pub(super) fn changed_files(
+    before: &Contents,
+    after: &Contents,
+    changes: &[FileChange],
+) -> Vec<String> {
+    let mut files: Vec<String> = changes.iter().map(file_name).collect();
+    for (path, new) in after.iter() {
+        let old = before.get(path.as_str());
+        let is_only_mode = old.is_some_and(|old| old.bytes == new.bytes && old.mode != new.mode);
+        if is_only_mode && !files.iter().any(|file| file == path.as_str()) {
+            files.push(format!("{path} (mode)"));
+        }
+    }
+    files.sort();
+    files
 }
 
 fn is_link(mode: FileMode) -> bool {

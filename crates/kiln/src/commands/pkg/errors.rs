@@ -51,6 +51,17 @@ pub(super) fn fetch(ui: &Ui, error: &FetchError) -> Error {
             let text = format!("{error}: {}", kiln_go::error_chain(&**cause));
             typed_with(ui, text, ErrorClass::Unavailable, None)
         }
+        FetchError::NoDirectory {
+            directory,
+            repo,
+            git_ref,
+        } if ui.compat() == Compat::Kiln => {
+            let [directory, repo, git_ref] =
+                [directory, repo, git_ref].map(|text| kiln_go::quote(text));
+            let text = format!("path {directory} does not exist in repository {repo} at {git_ref}");
+            let hint = "check the directory: it may have another name in this version";
+            typed_with(ui, text, ErrorClass::Other, Some(hint.to_owned()))
+        }
         FetchError::Kptfile(error) => typed_with(ui, error, ErrorClass::Input, None),
         error => typed(ui, error),
     }
@@ -61,6 +72,15 @@ fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
         UpstreamError::Command(error) if ui.compat() == Compat::Kiln => command(ui, error),
         UpstreamError::Git(GitError::NotStarted(error)) if error.kind() == ErrorKind::NotFound => {
             no_git(ui)
+        }
+        UpstreamError::NoDefaultBranch => {
+            let hint =
+                "the repository may be empty: push a branch, or name a version (ADDRESS@VERSION)";
+            typed_with(ui, error, ErrorClass::Other, Some(hint.to_owned()))
+        }
+        UpstreamError::Owner(error) => {
+            let hint = "remove it, or name a directory of your own in XDG_CACHE_HOME".to_owned();
+            typed_with(ui, error, ErrorClass::Other, Some(hint))
         }
         UpstreamError::Git(error) => {
             let text = kiln_go::error_chain(error);
@@ -73,15 +93,6 @@ fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
 /// There is no git. kpt's text ends with a line break, because git's output would follow.
 fn no_git(ui: &Ui) -> Error {
     let text = match ui.compat() {
-        UpstreamError::NoDefaultBranch => {
-            let hint =
-                "the repository may be empty: push a branch, or name a version (ADDRESS@VERSION)";
-            typed_with(ui, error, ErrorClass::Other, Some(hint.to_owned()))
-        }
-        UpstreamError::Owner(error) => {
-            let hint = "remove it, or name a directory of your own in XDG_CACHE_HOME".to_owned();
-            typed_with(ui, error, ErrorClass::Other, Some(hint))
-        }
         Compat::Kiln => "there is no git on the PATH",
         Compat::Kpt | Compat::KptV039 => {
             "No git executable found. kpt requires git to be installed and available in the path.\n"

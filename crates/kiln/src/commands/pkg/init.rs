@@ -6,6 +6,7 @@ use std::{fs, io};
 use anyhow::{Error, Result, anyhow};
 use clap::Args;
 use kiln_go::errno_text;
+use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::package::{FileAction, FileChange};
 use kiln_krm::paths;
 use kiln_package::ApplyOptions;
@@ -14,6 +15,7 @@ use kiln_task::pkg::starter_files;
 
 use super::directory::PackageDirectory;
 use super::{only_argument, rules};
+use crate::compat::Compat;
 use crate::package::write::{make_directories, write};
 use crate::ui::Ui;
 
@@ -51,14 +53,23 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
         site: args.site.clone(),
     };
     let mut made = Vec::new();
+    // kpt prints what it is going to do.
+    let (mut messages, is_own) = (Vec::new(), ui.compat() == Compat::Kiln);
+    let mut announce = |message: String| match is_own {
+        true => messages.push(message),
+        false => ui.print_message(&message),
+    };
     if !directory.path.exists() {
-        ui.print_message(&format!("creating package directory {named}"));
+        announce(format!("creating package directory {named}"));
         made = make_directories(&directory.path).map_err(|error| not_made(&directory, &error))?;
     }
     let mut changes = Vec::new();
     for (file, text) in starter_files(&directory.name, &task, rules(ui)) {
         if directory.path.join(file).symlink_metadata().is_err() {
-            ui.print_message(&format!("writing {}", paths::join(&[named, file])));
+            announce(format!("writing {}", paths::join(&[named, file])));
+            if !directory.path.is_dir() {
+                return Err(not_a_directory(ui, &directory));
+            }
             changes.push(FileChange {
                 path: file.to_owned(),
                 action: FileAction::Write(text.into_bytes()),
@@ -68,8 +79,21 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
     let written = write(ui, &directory.path, None, &changes, ApplyOptions::default());
     if written.is_err() {
         remove_all(&made);
+        return written;
     }
-    written
+    for message in messages {
+        ui.print_message(&message);
+    }
+    Ok(())
+}
+
+/// A file with the name of the package.
+fn not_a_directory(ui: &Ui, directory: &PackageDirectory) -> Error {
+    let shown = &directory.shown;
+    match ui.compat() {
+        Compat::Kiln => anyhow!("{shown} is a file, not the directory of a package"),
+        Compat::Kpt | Compat::KptV039 => anyhow!("open {shown}/{FILE_NAME}: not a directory"),
+    }
 }
 
 /// A directory that cannot be made, and the file in its way.

@@ -10,8 +10,10 @@ mod get;
 mod init;
 mod sources;
 mod tree;
+mod uncommitted;
 mod update;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -73,4 +75,19 @@ fn only_argument<'a>(arguments: &'a [String], default: &'a str) -> Result<&'a st
         [one] => Ok(one),
         many => bail_usage!("accepts at most 1 arg(s), received {}", many.len()),
     }
+}
+
+/// The directory and the version in `DIR[@VERSION]`; `None` with more than one version. In kiln's own mode, the name of a directory
+/// that exists may have an `@`.
+fn named_version<'a>(ui: &Ui, text: &'a str) -> Option<(&'a str, Option<&'a str>)> {
+    let is_directory = |text: &str| ui.compat() == Compat::Kiln && Path::new(text).is_dir();
+    if is_directory(text) {
+        return Some((text, None));
+    }
+    let (named, version) = match text.rsplit_once('@') {
+        None => (text, None),
+        Some((named, _)) if named.contains('@') && !is_directory(named) => return None,
+        Some((named, version)) => (named, Some(version)),
+    };
+    Some((named, version.filter(|version| !version.is_empty())))
 }

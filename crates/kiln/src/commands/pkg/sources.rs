@@ -33,14 +33,19 @@ impl GitTalk {
     }
 }
 
-/// Runs a command with the sources of packages. Events are printed as they happen.
+/// Runs a command with the sources of packages. Events are printed as they happen; in kiln's own mode the last line of `get` only
+/// when the command has succeeded, and instead of that of `update` the command lists the files.
 pub(super) fn with_sources<T>(
     ui: &Ui,
     talk: GitTalk,
     run: impl FnOnce(&mut PkgSources<'_>) -> Result<T>,
 ) -> Result<T> {
+    let is_own = ui.compat() == Compat::Kiln;
+    let mut last_line = None;
     let mut on_event = |event: &PkgEvent| match event {
         PkgEvent::GitOutput(_) if talk == GitTalk::Hide => {}
+        PkgEvent::Fetched(_) if is_own => last_line = Some(event.to_string()),
+        PkgEvent::Updated(_) if is_own => {}
         event => ui.print_message(&event.to_string()),
     };
     let images = || -> Result<Arc<dyn PackageImages>, ImageError> {
@@ -56,7 +61,11 @@ pub(super) fn with_sources<T>(
         rules(ui),
         &mut on_event,
     );
-    run(&mut sources)
+    let done = run(&mut sources)?;
+    if let Some(line) = last_line {
+        ui.print_message(&line);
+    }
+    Ok(done)
 }
 
 /// kiln has its own cache; kpt's is shared with it.

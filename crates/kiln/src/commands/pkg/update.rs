@@ -1,23 +1,25 @@
 //! `kiln pkg update`
 
-use std::collections::BTreeSet;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result};
 use clap::Args;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileError, KptfileProblem};
-use kiln_krm::package::FileChange;
-use kiln_package::DiskFiles;
+use kiln_krm::paths::join;
+use kiln_pages::report::shell_word;
 use kiln_task::merge::Conflict;
-use kiln_task::pkg::{NewerVersion, PkgRules, UpdateError, UpdateRequest, newer_version, update};
+use kiln_task::pkg::{NewerVersion, PkgRules, UpdateError, UpdateRequest, newer_versions, update};
 use kiln_task::{Contents, Strategy};
 
-use super::directory::{PackageDirectory, changes};
+use super::directory::{PackageDirectory, changed_files, changes};
 use super::sources::{GitTalk, with_sources};
-use super::{DIFFERENCES, errors, only_argument, rules};
+use super::uncommitted::refuse_uncommitted;
+use super::{DIFFERENCES, errors, named_version, only_argument, rules};
 use crate::compat::Compat;
 use crate::error::CommandError;
-use crate::report::preview;
+use crate::report::changes::{Made, report_names};
+use crate::report::contents_diff::contents_diff;
+use crate::report::preview::print_diff;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
@@ -47,10 +49,8 @@ pub(super) struct UpdateArgs {
 
 pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
     let named = only_argument(&args.packages, ".")?;
-    let (named, version) = match named.split('@').collect::<Vec<_>>()[..] {
-        [named] => (named, None),
-        [named, version] => (named, Some(version).filter(|version| !version.is_empty())),
-        _ => return Err(errors::usage(ui, "at most 1 version permitted")),
+    let Some((named, version)) = named_version(ui, named) else {
+        return Err(errors::usage(ui, "at most 1 version permitted"));
     };
     let directory = PackageDirectory::resolve(ui, named)?;
     let here = std::env::current_dir()?;
@@ -79,7 +79,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
     };
     let talk = GitTalk::new(ui, args.verbose);
     if args.check {
-        return check(ui, talk, &before, version, &directory);
+        return check(ui, talk, &before, &request, named);
     }
     let (updated, done) = with_sources(ui, talk, |sources| {
         Ok(update(sources, before.clone(), &request))
@@ -91,18 +91,20 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
         return Err(update_error(ui, &error));
     }
     let planned = changes(&before, &updated.contents);
+    let changed = changed_files(&before, &updated.contents, &planned);
     if args.dry_run {
-        let files = DiskFiles::open(&directory.path, ui.compat().outside_links())?;
         print_conflicts(ui, &updated.conflicts);
-        preview::show(ui, &files, &planned)?;
+        print_diff(ui, contents_diff(&before, &updated.contents))?;
+        report_names(ui, &changed, Made::No);
         ui.print_message("Dry run: nothing was written.");
         return Ok(ExitCode::SUCCESS);
     }
     if ui.compat() == Compat::Kiln && !args.force {
-        refuse_uncommitted(&directory, &planned)?;
+        refuse_uncommitted(&directory, &before, &planned)?;
     }
     directory.write(ui, &before, &updated.contents)?;
     print_conflicts(ui, &updated.conflicts);
+    report_names(ui, &changed, Made::Yes);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -117,34 +119,29 @@ fn check_kptfile(ui: &Ui, directory: &PackageDirectory, contents: &Contents) -> 
     Err(errors::kptfile(ui, &KptfileError { path, problem }))
 }
 
-/// Reports whether there is something newer.
+/// Reports whether there is something newer. `named` is the package as the user named it.
 fn check(
     ui: &Ui,
     talk: GitTalk,
     contents: &Contents,
-    version: Option<&str>,
-    directory: &PackageDirectory,
+    request: &UpdateRequest,
+    named: &str,
 ) -> Result<ExitCode> {
-    let kptfile = contents
-        .bytes(FILE_NAME)
-        .and_then(|kptfile| Kptfile::read(kptfile).ok());
     let newer = with_sources(ui, talk, |sources| {
-        let newer = newer_version(sources, &kptfile.unwrap_or_default(), version);
-        newer.map_err(|error| update_error(ui, &error))
+        newer_versions(sources, contents, request).map_err(|error| update_error(ui, &error))
     })?;
-    match newer {
-        None => {
-            ui.print_message(&format!("{} is up to date", directory.name));
-            Ok(ExitCode::SUCCESS)
-        }
-        Some(newer) => {
-            print_newer(ui, &directory.name, &newer);
-            Ok(ExitCode::from(DIFFERENCES))
-        }
+    if newer.is_empty() {
+        ui.print_message(&format!("{} is up to date", request.name));
+        return Ok(ExitCode::SUCCESS);
     }
+    for (directory, newer) in &newer {
+        let [name, named] = [request.name.as_str(), named].map(|outer| join(&[outer, directory]));
+        print_newer(ui, &name, &named, newer);
+    }
+    Ok(ExitCode::from(DIFFERENCES))
 }
 
-fn print_newer(ui: &Ui, name: &str, newer: &NewerVersion) {
+fn print_newer(ui: &Ui, name: &str, named: &str, newer: &NewerVersion) {
     let (version, found) = (&newer.version, &newer.found);
     if *found != newer.locked {
         let locked = match newer.locked.as_str() {
@@ -157,8 +154,9 @@ fn print_newer(ui: &Ui, name: &str, newer: &NewerVersion) {
     }
     if let Some(highest) = newer.higher.last() {
         let versions = newer.higher.join(", ");
+        let package = shell_word(&format!("{named}@{highest}"));
         ui.print_message(&format!(
-            "{name}: newer than {version}: {versions}; update with `kiln pkg update {name}@{highest}`"
+            "{name}: newer than {version}: {versions}; update with `kiln pkg update {package}`"
         ));
     }
 }
@@ -173,66 +171,6 @@ fn update_error(ui: &Ui, error: &UpdateError) -> Error {
         }
         error => errors::typed(ui, error),
     }
-}
-
-/// Refuses to change files whose present state git does not have.
-fn refuse_uncommitted(directory: &PackageDirectory, changes: &[FileChange]) -> Result<()> {
-    let modified = modified_files(directory);
-    let touched: Vec<&str> = changes
-        .iter()
-        .map(|change| change.path.as_str())
-        .filter(|path| modified.contains(*path))
-        .collect();
-    let Some(first) = touched.first() else {
-        return Ok(());
-    };
-    let rest = match touched.len() {
-        1 => String::new(),
-        count => format!(" and {} more", count - 1),
-    };
-    let error = anyhow!(
-        "{} has changes that are not committed: {first}{rest}",
-        directory.name
-    );
-    Err(CommandError::with_hint(error, "commit or stash them, or pass --force").into())
-}
-
-/// The tracked files of the package that git shows as modified; empty outside of a repository.
-fn modified_files(directory: &PackageDirectory) -> BTreeSet<String> {
-    let output = Command::new("git")
-        .args([
-            "-c",
-            "core.fsmonitor=false",
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=no",
-            "--no-renames",
-            "--",
-            ".",
-        ])
-        .current_dir(&directory.path)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let prefix = Command::new("git")
-        .args(["rev-parse", "--show-prefix"])
-        .current_dir(&directory.path)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let (Ok(output), Ok(prefix)) = (output, prefix) else {
-        return BTreeSet::new();
-    };
-    let prefix = String::from_utf8_lossy(&prefix.stdout)
-        .trim_end()
-        .to_owned();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let paths = text.split('\0').filter_map(|line| line.get(3..));
-    paths
-        .filter_map(|path| path.strip_prefix(prefix.as_str()))
-        .map(str::to_owned)
-        .collect()
 }
 
 fn print_conflicts(ui: &Ui, conflicts: &[Conflict]) {
