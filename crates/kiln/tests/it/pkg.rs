@@ -466,7 +466,9 @@ fn global_flags_of_kpt_are_accepted() {
     for group in ["kpt", "kpt pkg", "kpt fn", "kpt live"] {
         assert_eq!(shell(&test_env, group).code, Some(0), "{group}");
     }
-    succeed(&test_env, "kpt pkg init p");
+    for package in ["p", "q"] {
+        succeed(&test_env, &format!("kpt pkg init {package}"));
+    }
     for command in [
         "kpt --kubeconfig k -v 4 pkg tree p",
         "kpt pkg tree p -v4 --log_file f --logtostderr --alsologtostderr=false",
@@ -484,7 +486,7 @@ fn global_flags_of_kpt_are_accepted() {
             "shop",
         ),
         (
-            "kpt live init p --kubeconfig config --force --token t",
+            "kpt live init q --kubeconfig config --force --token t",
             "default",
         ),
         (

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kiln_oci::media_type::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
-use kiln_oci::{ImageLayout, ImageManifest, LayerBuilder, write_archive};
+use kiln_oci::{Digest, ImageLayout, ImageManifest, LayerBuilder, write_archive};
 
 use crate::faults::skip;
 use crate::shared;
@@ -41,12 +41,18 @@ fn write_images(module: &Path, archive: &Path) {
     let module = fs::read(module).unwrap();
     let layer = LayerBuilder::default().file("fn.wasm", 0o644, &module);
     let layer = layer.and_then(LayerBuilder::finish).unwrap();
+    let config = serde_json::json!({
+        "os": "",
+        "architecture": "wasm",
+        "rootfs": { "type": "layers", "diff_ids": [Digest::of(&layer).to_string()] },
+    });
+    let config = config.to_string();
     let mut layout = ImageLayout::default();
     for image in IMAGES {
         let manifest = ImageManifest {
             schema_version: 2,
             media_type: Some(OCI_MANIFEST.to_owned()),
-            config: layout.add_blob(OCI_CONFIG, r#"{"os":"","architecture":"wasm"}"#.into()),
+            config: layout.add_blob(OCI_CONFIG, config.clone().into()),
             layers: vec![layout.add_blob(OCI_LAYER, layer.clone())],
         };
         let manifest = serde_json::to_vec(&manifest).unwrap();
