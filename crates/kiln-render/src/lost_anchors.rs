@@ -21,7 +21,8 @@ pub(crate) fn restore_anchors(output: &mut Document, input: &Document) {
         };
         let copy = output.import(input.node(target));
         for slot in Slot::ALL {
-            output.set_comment(copy, slot, "");
+            let comment = output.node(alias).comment(slot).to_owned();
+            output.set_comment(copy, slot, &comment);
         }
         output.replace_child(parent, alias, copy);
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, anyhow};
 use kiln_krm::kptfile::{FILE_NAME, Kptfile};
 use kiln_krm::package::{
-    EntryKind, FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile,
+    EntryKind, FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, WriteError,
     list_package_files,
 };
 use kiln_krm::read::{FileOptions, TrailingText, read_input_with};
@@ -100,6 +100,14 @@ pub(crate) fn check_read_at_once(ui: &Ui, files: &DiskFiles) -> Result<()> {
     match (ui.compat(), files.changed_since_read()) {
         (Compat::Kiln, Some(path)) => Err(changed_meanwhile(files, &path)),
         _ => Ok(()),
+    }
+}
+
+/// The error of a write, unless another process changed the package, which explains it.
+pub(crate) fn unless_changed(ui: &Ui, files: &DiskFiles, error: WriteError) -> Error {
+    match check_read_at_once(ui, files) {
+        Err(changed) => changed,
+        Ok(()) => error.into(),
     }
 }
 

@@ -499,7 +499,10 @@ fn finish_in_place(
         false => output,
     };
     let planned = end.recorder.interruptible(|| output.plan(end.files));
-    let mut plan = planned.map_err(|error| not_saved(&report, &error.to_string()))?;
+    let mut plan = planned.map_err(|error| {
+        let error = package::unless_changed(ui, files, error);
+        not_saved(&report, &format!("{error:#}"))
+    })?;
     if report.error.is_none() {
         // With the other files or not at all.
         let lock = end.lock.and_then(LockUse::change);

@@ -246,7 +246,8 @@ impl EvalCall<'_> {
                     .interruptible(|| plan_output(source, output, &before, setup.behaviour()));
                 let mut changes = changes?;
                 if let (RenderCompat::Kiln, Some(files)) = (setup.behaviour(), files) {
-                    check_targets(&changes, &before, files)?;
+                    let checked = check_targets(&changes, &before, files);
+                    checked.map_err(|error| package::unless_changed(ui, files, error))?;
                 }
                 if let (Some(saving), None) = (&saving, source.location.file()) {
                     saved_message = saving.add_to(&mut changes, &source.path)?;

@@ -148,7 +148,8 @@ fn save(
     }
     let changes = interruptible(|| plan_write(resources, before, &options))?;
     if ui.compat() == Compat::Kiln {
-        check_targets(&changes, before, files)?;
+        let checked = check_targets(&changes, before, files);
+        checked.map_err(|error| package::unless_changed(ui, files, error))?;
     }
     let options = ApplyOptions {
         new_files,
