@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use kiln_functions::registry::{FunctionInfo, Registry};
+use kiln_functions::wire::ProgramOutput;
 use sha2::{Digest as _, Sha256};
 
 use crate::behaviour_inputs::INPUTS;
@@ -73,8 +74,17 @@ fn a_changed_output_has_a_new_behaviour_number() {
             let tag = version.tags.first().copied().unwrap_or_default();
             let mut hash = Sha256::new();
             for input in own.iter().copied().chain([PLAIN]) {
-                let output = run(&format!("{}:{tag}", info.name), input);
-                hash.update(format!("{output:?}"));
+                let ProgramOutput {
+                    stdout,
+                    stderr,
+                    exit_code,
+                    // Part of the identity.
+                    is_random: _,
+                } = run(&format!("{}:{tag}", info.name), input);
+                let output = format_args!(
+                    "ProgramOutput {{ stdout: {stdout:?}, stderr: {stderr:?}, exit_code: {exit_code} }}"
+                );
+                hash.update(output.to_string());
             }
             let hex: String = hash
                 .finalize()

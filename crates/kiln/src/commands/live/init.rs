@@ -74,10 +74,9 @@ pub(super) fn cmd_live_init(ui: &Ui, args: &LiveInitArgs, kubectl: &KubectlFlags
         // The resources behind a link count, as for kpt.
         None => {
             let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-            match common_namespace(ui, &path)? {
-                Some(namespace) => namespace,
-                None => kubectl.context_namespace(ui)?,
-            }
+            // An unusable configuration is an error even if the resources have a namespace.
+            let of_context = kubectl.context_namespace(ui)?;
+            common_namespace(ui, &path)?.unwrap_or(of_context)
         }
     };
     let name = match args.name.as_str() {
