@@ -73,6 +73,12 @@ impl Case {
             || self.config.flags.iter().any(sets_policy)
     }
 
+    /// Whether the case runs an image without kpt.
+    pub(super) fn calls_engine(&self) -> bool {
+        let run = self.commands.run.as_deref().unwrap_or_default();
+        run.starts_with("docker run ")
+    }
+
     /// Number of runs, each on a fresh copy: kpt's own cases run as often as in kpt's runner, unless they end
     /// with a failure.
     pub(super) fn run_count(&self) -> usize {

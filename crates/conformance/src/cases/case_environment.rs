@@ -92,8 +92,12 @@ impl CaseEnvironment {
         if subject.leaves_images_to_engine(case) {
             fs::write(bin.join("kpt.no-native"), "")?;
         }
-        let docker = subject.fake_docker.clone();
-        let docker = docker.unwrap_or_else(|| fakes.join("docker"));
+        let docker = match &subject.fake_docker {
+            // kiln stands for the engine itself.
+            _ if subject.is_kiln() && case.calls_engine() => subject.bin.clone(),
+            Some(docker) => docker.clone(),
+            None => fakes.join("docker"),
+        };
         symlink(docker, bin.join("docker"))?;
         let environment = CaseEnvironment {
             copy: top.join(case.base_name()),

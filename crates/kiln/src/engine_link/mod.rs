@@ -8,6 +8,7 @@
 mod answers;
 mod command_line;
 mod error;
+mod function_files;
 mod permissions;
 mod run;
 
@@ -75,7 +76,10 @@ impl EngineLink<'_> {
         }
         match &command {
             EngineCommand::Run(command) if command.is_help => self.help(command),
-            EngineCommand::Run(command) => self.run(command),
+            EngineCommand::Run(command) => match &command.files {
+                Some(files) => self.run_on_files(command, files),
+                None => self.run(command),
+            },
             EngineCommand::ClientVersion => self.client_version(),
             EngineCommand::About | EngineCommand::Help => self.about(),
             EngineCommand::Tags { image } => self.tags(image),
@@ -108,7 +112,9 @@ fn is_for_kiln(command: &EngineCommand) -> bool {
     match command {
         EngineCommand::Run(command) => match command.sender {
             LineSender::FunctionTool => true,
-            LineSender::Unknown => command.is_help && is_built_in(command),
+            LineSender::Unknown => {
+                command.files.is_some() || command.is_help && is_built_in(command)
+            }
         },
         EngineCommand::ClientVersion | EngineCommand::About | EngineCommand::Tags { .. } => true,
         EngineCommand::Help

@@ -1,5 +1,6 @@
 //! `run`: an image as a function, by kiln's own evaluators.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,10 +32,21 @@ use crate::interrupt::on_interrupt;
 impl EngineLink<'_> {
     /// Runs a function: standard input and output are its own.
     pub(super) fn run(&self, command: &RunCommand) -> Result<ExitCode, EngineLinkError> {
-        let policy = PolicyFlags::default().guard(&self.ui, command.pull_policy)?;
-        let chain = chain(&settings(command)?, policy.clone())?;
         let input = String::from_utf8(self.ui.read_data()?)
             .map_err(|_| EngineLinkError::new("the input of the function is not UTF-8"))?;
+        let outcome = self.run_on(command, &input)?;
+        self.ui.write_data(&output_bytes(&outcome))?;
+        Ok(exit_code(outcome.exit_code, outcome.signal))
+    }
+
+    /// Runs a function on an input, and prints its standard error.
+    pub(super) fn run_on(
+        &self,
+        command: &RunCommand,
+        input: &str,
+    ) -> Result<Outcome, EngineLinkError> {
+        let policy = PolicyFlags::default().guard(&self.ui, command.pull_policy)?;
+        let chain = chain(&settings(command)?, policy.clone())?;
         let function = FunctionSpec {
             network: command.network,
             env: command.env.iter().filter_map(|it| with_value(it)).collect(),
@@ -44,7 +56,7 @@ impl EngineLink<'_> {
         let ctx = self.context(&streamed);
         let ran = match chain.find(&function) {
             Ok(found) => {
-                let input = Input::from_wire(Dialect::Current, &input);
+                let input = Input::from_wire(Dialect::Current, input);
                 found.into_runner().run(&input, &ctx)
             }
             Err(FindError::Denied(error)) => Err(RunError::Denied(error)),
@@ -55,7 +67,7 @@ impl EngineLink<'_> {
                 let allowed = policy::check(policy.as_ref(), &function, RunWay::Engine, &ctx);
                 allowed.and_then(|allowed| {
                     let words = self.words_for(command, &allowed);
-                    let ran = run_by_engine(&engine, &words, &input, &ctx);
+                    let ran = run_by_engine(&engine, &words, input, &ctx);
                     ran.map(Outcome::from)
                 })
             }
@@ -65,16 +77,7 @@ impl EngineLink<'_> {
         if !streamed.load(Ordering::SeqCst) {
             self.print_stderr(&outcome.stderr);
         }
-        match &outcome.output {
-            Output::Wire(text) => self.ui.write_data(text)?,
-            Output::List(list) => {
-                let (config, results) = (list.function_config.as_ref(), list.results.as_ref());
-                let wrapper = Wrapper::resource_list(Dialect::Current);
-                let text = write_list(&wrapper, &list.items, config, results);
-                self.ui.write_data(text.as_bytes())?;
-            }
-        }
-        Ok(exit_code(outcome.exit_code, outcome.signal))
+        Ok(outcome)
     }
 
     /// Prints the documentation of a function: a built-in one has its own, an image gets `--help`.
@@ -207,8 +210,21 @@ fn with_value(variable: &str) -> Option<String> {
     Some(format!("{variable}={value}"))
 }
 
+/// What a function printed as its result.
+pub(super) fn output_bytes(outcome: &Outcome) -> Cow<'_, [u8]> {
+    match &outcome.output {
+        Output::Wire(text) => Cow::Borrowed(text),
+        Output::List(list) => {
+            let (config, results) = (list.function_config.as_ref(), list.results.as_ref());
+            let wrapper = Wrapper::resource_list(Dialect::Current);
+            let text = write_list(&wrapper, &list.items, config, results);
+            Cow::Owned(text.into_bytes())
+        }
+    }
+}
+
 /// The exit code of a function; that of a killed one is 128 plus the signal, as for engines.
-fn exit_code(code: i32, signal: Option<i32>) -> ExitCode {
+pub(super) fn exit_code(code: i32, signal: Option<i32>) -> ExitCode {
     let code = signal.map_or(code, |signal| 128_i32.saturating_add(signal));
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }

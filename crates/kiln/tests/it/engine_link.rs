@@ -204,6 +204,67 @@ fn help_names_kiln_unless_there_is_a_real_engine() {
 }
 
 #[test]
+fn a_function_with_flags_of_its_own_reads_and_writes_files() {
+    let links = Links::new();
+    let list = r#"{"kind":"ResourceList","apiVersion":"v1","items":[{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a<b"}}]}"#;
+    links.test_env.write("files/in.json", list);
+    let work = links.test_env.work();
+    let path = |name: &str| work.join(name);
+    let run_words = |mount: &str, more: &str| {
+        let image = "gcr.io/kpt-fn/gatekeeper:v0.2.2";
+        format!(
+            "run --rm -v {}:{mount} {image} --input files/in.json {more}",
+            path("files").display()
+        )
+    };
+    let ran = links.docker(&run_words("/files", "--output files/out.json --json"), "");
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), ""),
+        "{}",
+        ran.stderr
+    );
+    let written = std::fs::read_to_string(path("files/out.json")).expect("a file");
+    let expected = r#"{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a\u003cb"}}],"kind":"ResourceList""#;
+    assert!(written.starts_with(expected), "{written}");
+    assert!(!written.ends_with('\n'));
+
+    symlink("/etc/passwd", path("files/link")).expect("a link");
+    for (mount, more, problem) in [
+        (
+            "/files",
+            "--output files/no",
+            "tried to parse JSON as YAML. Use --json flag",
+        ),
+        ("/files:ro", "--output files/no --json", "read-only"),
+        (
+            "/other",
+            "--output files/no --json",
+            "no such file in the container",
+        ),
+        (
+            "/files",
+            "--output files/../no --json",
+            "no such file in the container",
+        ),
+        (
+            "/files",
+            "--output files/link --json",
+            "leads out of the mounted directory",
+        ),
+    ] {
+        let ran = links.docker(&run_words(mount, more), "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{more}");
+        assert!(ran.stderr.contains(problem), "{}", ran.stderr);
+    }
+    assert!(!path("files/no").exists());
+    // The files of the machine need permission, as for all functions.
+    let outside = run_words("/files", "--output files/no --json")
+        .replace(&path("files").display().to_string(), "/etc");
+    assert_eq!(links.docker(&outside, "").code, Some(125));
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let links = Links::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");

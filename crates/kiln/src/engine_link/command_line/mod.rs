@@ -1,4 +1,5 @@
-//! The command lines that kustomize and kpt send to a container engine, and nothing else.
+//! The command lines that kustomize and kpt send to a container engine, those of built-in functions with flags of their own, and
+//! nothing else.
 //!
 //! A flag that no such line has is not ignored: a command line is carried out as a whole or refused.
 
@@ -7,6 +8,8 @@ use std::ffi::OsString;
 
 use kiln_container::{Mount, PullPolicy};
 use kiln_runtime::Network;
+
+use super::function_files::FunctionFiles;
 
 /// What a command line asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +44,8 @@ pub(super) struct RunCommand {
     pub(super) image: String,
     /// Whether the image gets the argument `--help`.
     pub(super) is_help: bool,
+    /// Whether the function reads and writes files, by flags of its own.
+    pub(super) files: Option<FunctionFiles>,
     pub(super) network: Network,
     /// `UID:GID`; the user `nobody` if not given.
     pub(super) user: Option<String>,
@@ -160,6 +165,7 @@ fn parse_run(words: &[&str]) -> Result<RunCommand, UnknownWord> {
     let mut command = RunCommand {
         image: String::new(),
         is_help: false,
+        files: None,
         network: Network::None,
         user: None,
         mounts: Vec::new(),
@@ -190,8 +196,13 @@ fn parse_run(words: &[&str]) -> Result<RunCommand, UnknownWord> {
     }
     let arguments: Vec<&str> = words.collect();
     command.is_help = arguments == ["--help"];
+    command.files = FunctionFiles::parse(&command.image, &arguments);
+    if command.files.is_none() && given.contains(&RunFlag::Volume) {
+        return Err(unknown("-v"));
+    }
+    let reads_input = !command.is_help && command.files.is_none();
     let is_missing = |flag: &RunFlag| {
-        let is_needed = *flag != RunFlag::Interactive || !command.is_help;
+        let is_needed = *flag != RunFlag::Interactive || reads_input;
         is_needed && !given.contains(flag)
     };
     if let Some((missing, _)) = NEEDED.iter().find(|(_, flag)| is_missing(flag)) {
@@ -201,7 +212,7 @@ fn parse_run(words: &[&str]) -> Result<RunCommand, UnknownWord> {
         return Err(unknown("run without an image"));
     }
     if let Some(first) = arguments.first()
-        && !command.is_help
+        && reads_input
     {
         return Err(unknown(*first));
     }
@@ -222,6 +233,7 @@ enum RunFlag {
     SecurityOption,
     Pull,
     Mount,
+    Volume,
     Variable,
 }
 
@@ -236,6 +248,7 @@ impl RunFlag {
             "--security-opt" => RunFlag::SecurityOption,
             "--pull" => RunFlag::Pull,
             "--mount" => RunFlag::Mount,
+            "-v" | "--volume" => RunFlag::Volume,
             "-e" | "--env" => RunFlag::Variable,
             _ => return None,
         })
@@ -287,6 +300,10 @@ impl RunCommand {
                 self.mounts.push(parse_mount(value)?);
                 Some(())
             }
+            RunFlag::Volume => {
+                self.mounts.push(parse_volume(value)?);
+                Some(())
+            }
             RunFlag::Variable => {
                 let name = value.split('=').next().unwrap_or_default();
                 self.env.push(value.to_owned());
@@ -331,6 +348,22 @@ fn parse_mount(text: &str) -> Option<Mount> {
         _ => false,
     };
     (is_known && mount.target.starts_with('/')).then_some(mount)
+}
+
+/// `SOURCE:TARGET`, also with `:ro`. Volumes by name are not known.
+fn parse_volume(text: &str) -> Option<Mount> {
+    let mut parts = text.split(':');
+    let (source, target, mode) = (parts.next()?, parts.next()?, parts.next());
+    let is_known = source.starts_with('/')
+        && target.starts_with('/')
+        && matches!(mode, None | Some("ro" | "rw"))
+        && parts.next().is_none();
+    is_known.then(|| Mount {
+        kind: "bind".to_owned(),
+        source: source.to_owned(),
+        target: target.to_owned(),
+        writable: mode != Some("ro"),
+    })
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ fn function(image: &str) -> RunCommand {
     RunCommand {
         image: image.to_owned(),
         is_help: false,
+        files: None,
         network: Network::None,
         user: None,
         mounts: Vec::new(),
@@ -207,6 +208,31 @@ fn a_line_without_a_restriction_may_be_from_a_user() {
         run_command(&format!("{KPT} x")).sender,
         LineSender::FunctionTool
     );
+}
+
+#[test]
+fn a_built_in_function_may_have_flags_of_its_own() {
+    let image = "gcr.io/kpt-fn/gatekeeper:latest";
+    let files = |line: &str| run_command(line).files;
+    let mut expected = FunctionFiles {
+        input: "in/a.json".to_owned(),
+        output: "/in/b.json".to_owned(),
+        is_json: false,
+    };
+    let line = format!("run --rm -v /work:/in {image} --input in/a.json --output=/in/b.json");
+    assert_eq!(files(&line), Some(expected.clone()));
+    let mount = Mount {
+        writable: true,
+        ..bind("/work", "/in")
+    };
+    assert_eq!(run_command(&line).mounts, [mount]);
+    expected.is_json = true;
+    assert_eq!(files(&format!("{line} --json")), Some(expected));
+    check_unknown(&format!("{line} --yaml"), "-v");
+    check_unknown(&format!("run --rm -i {image} --input a"), "--input");
+    let other = line.replace("gatekeeper", "set-labels");
+    check_unknown(&other, "-v");
+    check_unknown(&line.replace("/work:", "work:"), "-v work:/in");
 }
 
 #[test]
