@@ -176,6 +176,7 @@ async fn limits_are_enforced() {
     let name = reference("r.test/a/b:v1");
     let strict = RegistryOptions {
         limits: RegistryLimits {
+            config: 10,
             blob: 10,
             ..RegistryLimits::default()
         },

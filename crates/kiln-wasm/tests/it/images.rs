@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use kiln_krm::Dialect;
 use kiln_oci::media_type::{OCI_CONFIG, OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
-use kiln_oci::{ImageLayout, ImageManifest, LayerBuilder, Platform, PullPolicy, write_archive};
+use kiln_oci::{
+    Digest, ImageLayout, ImageManifest, LayerBuilder, Platform, PullPolicy, write_archive,
+};
 use kiln_runtime::{
     Evaluator as _, EvaluatorChain, FindError, FunctionSpec, Input, RunContext, RunError,
 };
@@ -291,6 +293,9 @@ fn modules_in_the_image_store_need_no_registry() {
     ];
     for (name, config, media_type, layer, os) in forms {
         let mut layout = ImageLayout::default();
+        let diff_id = Digest::of(&layer);
+        let rootfs = format!(r#","rootfs":{{"type":"layers","diff_ids":["{diff_id}"]}}}}"#);
+        let config = format!("{}{rootfs}", config.strip_suffix('}').unwrap());
         let layer = layout.add_blob(media_type, layer);
         let config = layout.add_blob(OCI_CONFIG, config.into());
         let manifest = ImageManifest {
