@@ -196,7 +196,8 @@ async fn memory_is_limited() {
     let called = call(&runner, NATIVE, large, None).await;
     let status = called.expect("no panic").expect_err("too large");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
-    let text = "function \"set-namespace:v0.4.1\": function used more than 16000000 bytes of memory and was killed";
+    let text = "function \"set-namespace:v0.4.1\": function used more than 16000000 bytes of memory and was killed; \
+                --native-memory-limit allows more";
     assert_eq!(status.message(), text);
     runner.call(NATIVE).await.expect("a list");
 }

@@ -132,7 +132,11 @@ impl Lease {
         match death {
             Death::Memory => {
                 let limit = kiln_sandbox::Excess::Memory(self.pool.memory());
-                status::over_limit(image, &kiln_runtime::RunError::OverLimit(limit).to_string())
+                let killed = kiln_runtime::RunError::OverLimit(limit);
+                status::over_limit(
+                    image,
+                    &format!("{killed}; --native-memory-limit allows more"),
+                )
             }
             Death::Stack => status::over_limit(
                 image,

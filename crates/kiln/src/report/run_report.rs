@@ -17,7 +17,7 @@ use kiln_pages::report::{
     ReportModel, ReportProblem, SecretValues, StepInput, StepKind, StepPosition, StepStatus,
     Verdict,
 };
-use kiln_render::{CallRecord, Event, Log, TouchedResources};
+use kiln_render::{CallRecord, Event, Log, Silent, TouchedResources};
 
 use crate::error::{CommandError, bail_usage};
 use crate::interrupt::interruptible;
@@ -44,16 +44,27 @@ impl ReportFlags {
 
     /// Refuses a report on standard output, where the command writes something else.
     pub(crate) fn check_stdout(&self) -> Result<()> {
-        if self.report.iter().any(|name| name == "-") {
+        if let Some((flag, _)) = self.named().find(|(_, name)| *name == "-") {
             bail_usage!(
-                "`--report -` prints to standard output, where this command prints its result; name a file"
+                "`{flag} -` prints to standard output, where this command prints its result; name a file"
             );
         }
         Ok(())
     }
 
+    /// The flags that name a file, with the file.
+    fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let reports = self.report.iter().map(|name| ("--report", name.as_str()));
+        let data = self.report_data.iter();
+        reports.chain(data.map(|name| ("--report-data", name.as_str())))
+    }
+
     /// The reports to write. Formats and places are checked before anything runs. `root` is the package.
     pub(crate) fn targets(&self, ui: &Ui, root: Option<&Path>) -> Result<ReportTargets> {
+        let mut names = HashSet::new();
+        if let Some((flag, name)) = self.named().find(|(_, name)| !names.insert(*name)) {
+            bail_usage!("`{flag} {name}` would replace another report; use another name");
+        }
         let mut targets = Vec::new();
         for name in &self.report {
             let format = match name.as_str() {
@@ -120,6 +131,16 @@ pub(crate) struct ReportedRun<'a> {
     pub(crate) files: Option<&'a dyn FileSource>,
     pub(crate) lock: Option<LockInput>,
     pub(crate) config_values: ConfigValues,
+}
+
+/// Writes the reports of a command that ended before it ran a function.
+pub(crate) fn report_early_end(
+    ui: &Ui,
+    reports: &ReportTargets,
+    run: ReportedRun<'_>,
+    done: Result<()>,
+) -> Result<()> {
+    RunRecorder::new(&Silent, reports).finish(ui, run, done)
 }
 
 /// Passes events to a log and keeps what reports need.

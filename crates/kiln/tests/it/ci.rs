@@ -72,6 +72,10 @@ fn only_packages_with_changed_files_are_rendered() {
     let ran = checkout.shell(check);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(ran.stderr, "no package has changed since start\n");
+    // Steps that upload the report find one.
+    let reported = checkout.shell(&format!("{check} --report-data ../r.json && cat ../r.json"));
+    let report: serde_json::Value = serde_json::from_str(&reported.stdout).expect("a report");
+    assert_eq!(report["verdict"], "passed");
 
     // A file of no package, then one of a sub-package: its root package is rendered.
     checkout.shell("echo more >>README.md");

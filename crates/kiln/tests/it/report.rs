@@ -497,6 +497,48 @@ fn a_link_stays_and_its_target_is_replaced() {
 }
 
 #[test]
+fn two_reports_have_two_names() {
+    let test_env = test_env();
+    let render = ["fn", "render", "pkg", "--allow-exec"];
+    for (flags, problem) in [
+        (
+            &["--report", "r.html", "--report", "r.html"][..],
+            "`--report r.html` would replace another report",
+        ),
+        (
+            &["--report", "r.json", "--report-data", "r.json"],
+            "`--report-data r.json` would replace another report",
+        ),
+        (
+            &["--report-data", "-", "--dry-run"],
+            "`--report-data -` prints to standard output",
+        ),
+    ] {
+        let ran = test_env.kiln(&[&render[..], flags].concat(), "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{flags:?}");
+        assert!(ran.stderr.contains(problem), "{}", ran.stderr);
+        assert_eq!(read(&test_env, "pkg/a.yaml"), CONFIG_MAP);
+    }
+}
+
+#[test]
+fn a_lock_file_that_does_not_fit_is_reported() {
+    let test_env = test_env();
+    test_env.write(
+        "pkg/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    \
+         - image: set-namespace:v0.4.1\n      configMap: {namespace: x}\n",
+    );
+    let args = ["fn", "render", "pkg", "--locked", "--report-data", "r.json"];
+    let ran = test_env.kiln(&args, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let report = data(&test_env, "r.json");
+    assert_eq!(report["verdict"], "failed", "{report:#}");
+    let problem = report["problems"][0].to_string();
+    assert!(problem.contains("kiln.lock"), "{problem}");
+}
+
+#[test]
 fn a_report_can_go_to_a_pipe() {
     let test_env = test_env();
     let pipe = "/proc/self/fd/1";

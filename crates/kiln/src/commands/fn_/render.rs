@@ -41,7 +41,7 @@ use crate::report::result_position::ReportedFiles;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
-use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder};
+use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder, report_early_end};
 use crate::report::settled::changes_only_results;
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
@@ -186,7 +186,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
                 if !args.quiet {
                     ui.print_message(&format!("no package has changed since {commit}"));
                 }
-                return Ok(());
+                return report_nothing(ui, args);
             }
             Some(changed)
         }
@@ -220,6 +220,22 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         }
         _ => render_package(ui, args, &first, &setup, &destination),
     }
+}
+
+/// Writes the reports of a command that has no package to render, so that a later step finds them.
+fn report_nothing(ui: &Ui, args: &RenderArgs) -> Result<()> {
+    let named = args.dirs.first().map_or(".", String::as_str);
+    let root = absolute(named)?;
+    let reports = args.reports.targets(ui, None)?;
+    let run = ReportedRun {
+        action: args.action(),
+        directory: named,
+        root: &root.to_string_lossy(),
+        files: None,
+        lock: None,
+        config_values: ConfigValues::Show,
+    };
+    report_early_end(ui, &reports, run, Ok(()))
 }
 
 /// Renders each package; a failure does not stop the others.
@@ -302,7 +318,20 @@ fn render_once(
     };
     let working_directory = std::env::current_dir().context("cannot find the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
-    let lock = LockUse::prepare(ui, &args.lock, named, &files, setup)?;
+    let lock = match LockUse::prepare(ui, &args.lock, named, &files, setup) {
+        Ok(lock) => lock,
+        Err(error) => {
+            let run = ReportedRun {
+                action: args.action(),
+                directory: named,
+                root: &root_text,
+                files: Some(&files),
+                lock: None,
+                config_values: ConfigValues::Show,
+            };
+            return report_early_end(ui, &reports, run, Err(error));
+        }
+    };
     let options = RenderOptions {
         functions: FunctionOptions {
             pins: lock.as_ref().map(|lock| lock as &dyn Pins),
