@@ -88,7 +88,8 @@ pub(crate) enum Command {
     /// Check what works on this machine, and print what would fix the rest
     Doctor(DoctorArgs),
     /// Write the inventory of a package
-    Live(Deferred<LiveArgs>),
+    // Not deferred: `kpt_flags` adds only flags that this does not have.
+    Live(Box<LiveArgs>),
     /// Print version, commit, target and the built-in functions
     Version(VersionArgs),
     /// Find or remove local copies of repositories and modules
