@@ -150,6 +150,8 @@ fn push_and_pin(registry: &str, package: &Path) {
         .arg("--pin")
         .arg(package)
         .env("CARGO_TARGET_DIR", temporary)
+        // The build script of ring looks at it: with another value all that needs ring would be built again.
+        .env_remove("CARGO_MANIFEST_DIR")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output();
     let output = output.expect("cargo");
