@@ -572,8 +572,9 @@ fn other_line_breaks_do_not_move_fields() {
         let ran = render(&test_env, &[]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let written = content(&test_env, "pkg/a.yaml");
-        let metadata = written.split("data:\n  a: b").next().unwrap_or_default();
+        let (metadata, data) = written.rsplit_once("data:\n").expect("a second field");
         assert!(metadata.contains("namespace: prod"), "{written:?}");
+        assert!(!data.contains("namespace"), "{written:?}");
         let ran = render(&test_env, &[]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert_eq!(content(&test_env, "pkg/a.yaml"), written);
