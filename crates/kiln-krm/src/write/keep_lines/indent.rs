@@ -36,10 +36,13 @@ impl Indentation {
         }
     }
 
-    /// How far a line of the encoder is to be indented here. `ahead` are lines that follow, as the encoder has them and
-    /// as they are.
-    pub(super) fn of(&self, line: &str, ahead: &[(&str, &str)]) -> usize {
-        let (indent, is_dash) = starts(line).first().copied().unwrap_or_default();
+    /// How far a line of the encoder is to be indented here. `next` is the next line of the encoder that is no
+    /// comment, `ahead` are lines that follow, as the encoder has them and as they are.
+    pub(super) fn of(&self, line: &str, next: Option<&str>, ahead: &[(&str, &str)]) -> usize {
+        let (indent, is_dash) = match starts(line).first() {
+            Some(start) => *start,
+            None => self.start_of_comment(line, next),
+        };
         let is_near = |column: &&Column| {
             column.encoded < indent || column.encoded == indent && (is_dash || !column.is_dash)
         };
@@ -52,6 +55,23 @@ impl Indentation {
             }),
         }
     }
+
+    /// What a comment belongs to: the next line, if the encoder puts that at the same column, and otherwise what was last
+    /// written there.
+    fn start_of_comment(&self, comment: &str, next: Option<&str>) -> (usize, bool) {
+        let indent = comment.len() - comment.trim_start_matches(' ').len();
+        let following = next.and_then(|next| starts(next).first().copied());
+        following
+            .filter(|(column, _)| *column == indent)
+            .unwrap_or_else(|| {
+                let last = self.columns.iter().rfind(|it| it.encoded == indent);
+                (indent, last.is_some_and(|column| column.is_dash))
+            })
+    }
+}
+
+pub(super) fn is_comment(line: &str) -> bool {
+    line.trim_start_matches(' ').starts_with('#')
 }
 
 /// Where the next line is that the encoder puts at the same column, if it belongs to the same block.

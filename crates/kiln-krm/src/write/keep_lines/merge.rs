@@ -1,10 +1,11 @@
 //! The merge of three texts by lines.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::align::align;
-use super::indent::Indentation;
+use super::indent::{Indentation, is_comment};
 
 /// Three texts in lines, and which lines correspond.
 pub(super) struct Texts<'a> {
@@ -84,15 +85,50 @@ impl<'a> Texts<'a> {
     }
 
     fn changes(&self, blank_lines: BlankLines) -> Vec<LineChange> {
-        let mut all = changes(&self.in_original, self.original.len(), Side::Original);
         let is_change = |change: &LineChange| {
             let old = self.old.get(change.old.clone()).unwrap_or_default();
             let new = self.new.get(change.lines.clone()).unwrap_or_default();
             blank_lines == BlankLines::LikeOthers || !is_same_but_blank(old, new)
         };
-        let new = changes(&self.in_new, self.new.len(), Side::New);
-        all.extend(new.into_iter().filter(is_change));
-        all
+        let mut new = changes(&self.in_new, self.new.len(), Side::New);
+        new.retain(is_change);
+        let mut original = changes(&self.in_original, self.original.len(), Side::Original);
+        self.remove_spare_blank_lines(&mut original, &new);
+        original.append(&mut new);
+        original
+    }
+
+    /// The blank lines behind a block go with the block if there are others in front of it, or if it was the first in its
+    /// parent.
+    fn remove_spare_blank_lines(&self, original: &mut Vec<LineChange>, new: &[LineChange]) {
+        let is_blank = |line: &&str| line.trim().is_empty();
+        let lines_of = |change: &LineChange| {
+            let lines = self.original.get(change.lines.clone());
+            lines.unwrap_or_default()
+        };
+        let has_blank_end = |change: &&LineChange| lines_of(change).last().is_some_and(is_blank);
+        let blank_ends: HashSet<usize> = original
+            .iter()
+            .filter(has_blank_end)
+            .map(|change| change.old.end)
+            .collect();
+        let is_first = |start: usize| match start.checked_sub(1) {
+            None => true,
+            Some(before) => {
+                let before = self.old.get(before);
+                blank_ends.contains(&start)
+                    || before.is_some_and(|line| line.trim_end().ends_with(':'))
+            }
+        };
+        let removed: HashSet<usize> = new
+            .iter()
+            .filter(|change| change.lines.is_empty() && is_first(change.old.start))
+            .map(|change| change.old.end)
+            .collect();
+        original.retain(|change| {
+            let is_spare = change.old.is_empty() && removed.contains(&change.old.start);
+            !is_spare || !lines_of(change).iter().all(|line| is_blank(&line))
+        });
     }
 
     /// Lines that all three texts have, as the original has them. Of blank lines that only the new text lacks, the
@@ -123,8 +159,10 @@ impl<'a> Texts<'a> {
         for change in news {
             self.write_kept(at..change.old.start, out);
             let ahead = self.ahead(change.old.end);
-            for line in self.new.get(change.lines.clone()).unwrap_or_default() {
-                out.write_new(line, &ahead);
+            let lines = self.new.get(change.lines.clone()).unwrap_or_default();
+            let behind = ahead.first().map(|(encoded, _)| *encoded);
+            for (line, next) in lines.iter().zip(next_lines(lines, behind)) {
+                out.write_new(line, next, &ahead);
             }
             at = change.old.end;
         }
@@ -144,16 +182,31 @@ impl<'a> Texts<'a> {
 
     /// Lines of the old text that the new one has too, though the original may not.
     fn write_kept(&self, lines: Range<usize>, out: &mut Out<'_>) {
-        for at in lines {
+        let behind = self.old.get(lines.end).copied();
+        let old = self.old.get(lines.clone()).unwrap_or_default();
+        for ((at, line), next) in lines.zip(old).zip(next_lines(old, behind)) {
             let original = self.in_original.get(at).copied().flatten();
-            let old = self.old.get(at);
-            match (original.and_then(|place| self.original.get(place)), old) {
-                (Some(line), old) => out.write_original(line, old.copied()),
-                (None, Some(old)) => out.write_new(old, &[]),
-                (None, None) => {}
+            match original.and_then(|place| self.original.get(place)) {
+                Some(original) => out.write_original(original, Some(line)),
+                None => out.write_new(line, next, &[]),
             }
         }
     }
+}
+
+/// For each line, the next one that is no comment; `behind` comes after the last.
+fn next_lines<'a>(lines: &[&'a str], behind: Option<&'a str>) -> Vec<Option<&'a str>> {
+    let mut next = behind;
+    let mut all: Vec<_> = lines
+        .iter()
+        .rev()
+        .map(|line| match is_comment(line) {
+            true => next,
+            false => next.replace(line),
+        })
+        .collect();
+    all.reverse();
+    all
 }
 
 /// A text that is being written.
@@ -174,12 +227,12 @@ impl Out<'_> {
     }
 
     /// Writes a line of the encoder, indented to fit.
-    fn write_new(&mut self, line: &str, ahead: &[(&str, &str)]) {
+    fn write_new(&mut self, line: &str, next: Option<&str>, ahead: &[(&str, &str)]) {
         self.end_line();
         let content = line.trim_start_matches(' ').trim_end_matches('\n');
         if !content.is_empty() {
             let start = self.text.len();
-            let indent = self.indentation.of(line, ahead);
+            let indent = self.indentation.of(line, next, ahead);
             self.text.extend(std::iter::repeat_n(' ', indent));
             self.text.push_str(content);
             let written = self.text.get(start..).unwrap_or_default();

@@ -46,6 +46,35 @@ fn new_lines_are_indented_as_their_siblings() {
 }
 
 #[test]
+fn new_comments_are_indented_as_what_they_are_about() {
+    check(
+        "a:\n  # one\n  - x: 1\n\n  # two\n  - x: 2\nb: 1\n",
+        "a:\n# one\n- x: 1\n# two\n- x: 2\nb: 1\n",
+        "a:\n# two\n- x: 2\n# one\n- x: 1\nb: 1\n",
+        "a:\n  # two\n  - x: 2\n  # one\n  - x: 1\nb: 1\n",
+    );
+    check(
+        "a:\n  # one\n  - x: 1\n\n  # two\n  - x: 2\n\n  # three\n  - x: 3\nb: 1\n",
+        "a:\n# one\n- x: 1\n# two\n- x: 2\n# three\n- x: 3\nb: 1\n",
+        "a:\n# three\n- x: 3\n# two\n- x: 2\n# one\n- x: 1\nb: 1\n",
+        "a:\n  # three\n  - x: 3\n  # two\n  - x: 2\n  # one\n  - x: 1\nb: 1\n",
+    );
+    // A comment behind the last item.
+    check(
+        "a:\n    - x: 1\n    - x: 2\nb: 1\n",
+        "a:\n- x: 1\n- x: 2\nb: 1\n",
+        "a:\n- x: 1\n# new\n- x: 2\n# foot\n\nb: 1\n",
+        "a:\n    - x: 1\n    # new\n    - x: 2\n    # foot\n\nb: 1\n",
+    );
+    check(
+        "a:\n    x: 1\nb: 1\n",
+        "a:\n  x: 1\nb: 1\n",
+        "a:\n  # new\n  x: 1\n# top\nb: 1\n",
+        "a:\n    # new\n    x: 1\n# top\nb: 1\n",
+    );
+}
+
+#[test]
 fn where_both_differ_what_is_new_wins() {
     check(
         "a: {x: 1,\n  y: 2}\nb:  1\n",
@@ -72,6 +101,28 @@ fn blank_lines_stay_unless_that_is_refused() {
     let merged = keep_lines(text, text, new, "\n", |proposal| !proposal.contains("\n\n"));
     assert_eq!(merged.as_deref(), Some(new));
     assert_eq!(keep_lines(text, text, new, "\n", |_| false), None);
+}
+
+#[test]
+fn a_block_goes_with_its_blank_line() {
+    check(
+        "a: 1\n\nb: 2\n\nc: 3\n",
+        "a: 1\nb: 2\nc: 3\n",
+        "a: 1\nc: 3\n",
+        "a: 1\n\nc: 3\n",
+    );
+    check(
+        "a: 1\nb: 2\n\nc: 3\n",
+        "a: 1\nb: 2\nc: 3\n",
+        "a: 1\nc: 3\n",
+        "a: 1\n\nc: 3\n",
+    );
+    check(
+        "a:\n  - 1\n\n  - 2\n",
+        "a:\n- 1\n- 2\n",
+        "a:\n- 2\n",
+        "a:\n  - 2\n",
+    );
 }
 
 #[test]
