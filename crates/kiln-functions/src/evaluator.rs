@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use kiln_krm::write::folded::{damaged_texts, quote_texts};
 use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{
     Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Outcome, Output,
@@ -230,6 +231,12 @@ pub(crate) fn perform(
     let run = AssertUnwindSafe(|| {
         let mut list = list;
         list.results = list.results.charged();
+        if crossing == Crossing::Tree && version.function.rewrites_text() {
+            for resource in &mut list.items {
+                let texts = damaged_texts(resource);
+                quote_texts(resource, &texts);
+            }
+        }
         let ending = version.function.run(&mut list, ctx);
         if crossing == Crossing::Tree {
             if let Err(stderr) = charge_indentation(&list.items) {

@@ -21,6 +21,11 @@ pub trait Function: Send + Sync {
     fn list_heads(&self) -> ListHeads {
         ListHeads::Own
     }
+
+    /// Whether every resource that it changes passes through text, which loses its styles and damages some folded texts.
+    fn rewrites_text(&self) -> bool {
+        false
+    }
 }
 
 /// Where comments above items of lists, and above the first fields of such items, are written.

@@ -1,5 +1,6 @@
 //! Resources to documents: without the reader's annotations, each in its own sequence style.
 
+pub mod folded;
 pub mod json;
 mod keep_lines;
 mod patch;

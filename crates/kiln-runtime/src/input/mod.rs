@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use kiln_krm::read::{ReadError, read_function_output};
+use kiln_krm::write::folded::{damaged_texts, quote_texts};
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
-use kiln_yaml::{Document, NodeId, Style};
+use kiln_yaml::{Document, NodeId};
 
 /// The list that a function works on. It is encoded or parsed only if a runner needs it, and only once.
 pub struct Input<'a> {
@@ -140,25 +141,10 @@ fn quoted(items: &[Resource]) -> Cow<'_, [Resource]> {
         return Cow::Borrowed(items);
     }
     let mut items = items.to_vec();
-    for (item, nodes) in items.iter_mut().zip(at_risk) {
-        for node in nodes {
-            item.document_mut().set_style(node, Style::DOUBLE_QUOTED);
-        }
+    for (item, texts) in items.iter_mut().zip(at_risk) {
+        quote_texts(item, &texts);
     }
     Cow::Owned(items)
-}
-
-fn damaged_texts(resource: &Resource) -> Vec<NodeId> {
-    let mut found = Vec::new();
-    let mut pending = vec![resource.root()];
-    while let Some(node) = pending.pop() {
-        let is_indented = |line: &str| line.starts_with([' ', '\t']);
-        if node.style() == Style::FOLDED && node.value().lines().any(is_indented) {
-            found.push(node.id());
-        }
-        pending.extend(node.children());
-    }
-    found
 }
 
 #[cfg(test)]

@@ -313,6 +313,35 @@ fn a_header_and_folded_text_stay_behind_two_functions() {
     assert_eq!(documents.map(|(_, last)| last), Some(expected.as_str()));
 }
 
+/// These functions pass all resources through text.
+#[test]
+fn folded_text_stays_behind_functions_that_rewrite_everything() {
+    let text = "# Licence\n\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings} # flow\ndata:\n  folded: >\n    one\n      indented\n    two\n";
+    for (function, argument) in [
+        ("set-image:v0.1.0", "name=n newTag=x"),
+        ("set-image:v0.1.1", "name=n newTag=x"),
+        ("set-image:v0.1.2", "name=n newTag=x"),
+        ("set-image:latest", "name=n newTag=x"),
+        ("set-labels:v0.1.5", ""),
+        ("set-namespace:v0.1.4", "namespace=prod"),
+        ("set-namespace:v0.2.0", "namespace=prod"),
+    ] {
+        let test_env = TestEnvironment::new();
+        test_env.write("pkg/settings.yaml", text);
+        let mut args = vec!["fn", "eval", "pkg", "--image", function, "--"];
+        args.extend(argument.split_whitespace());
+        let ran = test_env.kiln(&args, "");
+        assert_eq!(ran.code, Some(0), "{function}: {ran:?}");
+        let after = test_env.work().join("pkg/settings.yaml");
+        let after = fs::read_to_string(after).expect("a file");
+        let expected = match function.starts_with("set-namespace") {
+            true => text.replace("{name: settings}", "{name: settings, namespace: prod}"),
+            false => text.to_owned(),
+        };
+        assert_eq!(after, expected, "{function}");
+    }
+}
+
 #[test]
 fn what_has_no_annotations_gets_none() {
     let test_env = TestEnvironment::new();

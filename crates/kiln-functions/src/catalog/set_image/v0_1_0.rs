@@ -100,6 +100,10 @@ impl Function for SetImageV0_1_0 {
         list.results = setter.into_results();
         Ending::Success
     }
+
+    fn rewrites_text(&self) -> bool {
+        true
+    }
 }
 
 impl SetImageV0_1_0 {

@@ -80,6 +80,10 @@ impl Function for SetImageV0_1_2 {
         list.report(Severity::Info, message);
         Ending::Success
     }
+
+    fn rewrites_text(&self) -> bool {
+        true
+    }
 }
 
 fn wrong_type(list: &mut FunctionList, path: &str) -> Ending {

@@ -81,6 +81,10 @@ impl Function for SetImageV0_1_3 {
             false => Ending::Success,
         }
     }
+
+    fn rewrites_text(&self) -> bool {
+        true
+    }
 }
 
 /// Sets images, and counts the matching ones.

@@ -49,6 +49,10 @@ impl Function for TransformerSetLabels {
             },
         )
     }
+
+    fn rewrites_text(&self) -> bool {
+        true
+    }
 }
 
 type Labels = BTreeMap<String, String>;

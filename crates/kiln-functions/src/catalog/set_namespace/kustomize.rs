@@ -62,6 +62,10 @@ impl Function for TransformerSetNamespace {
             },
         )
     }
+
+    fn rewrites_text(&self) -> bool {
+        true
+    }
 }
 
 /// The names of all service accounts.

@@ -101,12 +101,13 @@ impl<'a> Texts<'a> {
     /// The blank lines behind a block go with the block if there are others in front of it, or if it was the first in its
     /// parent.
     fn remove_spare_blank_lines(&self, original: &mut Vec<LineChange>, new: &[LineChange]) {
-        let is_blank = |line: &&str| line.trim().is_empty();
+        let is_blank = |line: &str| line.trim().is_empty();
         let lines_of = |change: &LineChange| {
             let lines = self.original.get(change.lines.clone());
             lines.unwrap_or_default()
         };
-        let has_blank_end = |change: &&LineChange| lines_of(change).last().is_some_and(is_blank);
+        let has_blank_end =
+            |change: &&LineChange| lines_of(change).last().is_some_and(|line| is_blank(line));
         let blank_ends: HashSet<usize> = original
             .iter()
             .filter(has_blank_end)
@@ -127,7 +128,7 @@ impl<'a> Texts<'a> {
             .collect();
         original.retain(|change| {
             let is_spare = change.old.is_empty() && removed.contains(&change.old.start);
-            !is_spare || !lines_of(change).iter().all(|line| is_blank(&line))
+            !is_spare || !lines_of(change).iter().all(|line| is_blank(line))
         });
     }
 
