@@ -138,8 +138,8 @@ fn write_report(
     )?;
     writeln!(
         out,
-        "  calls: {} repeated because their replica died, {} failed because their pod died, {} lost with a living pod",
-        report.repeated, report.died_with_pod, report.lost
+        "  calls: {} repeated because their replica died, {} failed because their pod died, {} because no pod could be created in time, {} lost with a living pod",
+        report.repeated, report.died_with_pod, report.without_pod, report.lost
     )?;
     Ok(())
 }

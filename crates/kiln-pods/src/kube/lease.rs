@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::kube::api::{Api, ApiError, ResourceCollection};
 use crate::kube::names::{LEASE_LABEL, REPLICA_LABEL};
@@ -35,15 +36,24 @@ impl ReplicaLease {
         &self.name
     }
 
-    /// Renews the lease three times per period, forever, and reports each result.
+    /// Renews the lease three times per period, forever, and reports each result. What failed is repeated earlier: a busy
+    /// API server refuses several requests in a row, and orphans would make it busier.
     pub(crate) async fn run(self, report: impl Fn(Result<(), ApiError>) -> bool) {
-        let mut every = tokio::time::interval(self.period / 3);
-        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let interval = self.period / 3;
         loop {
-            every.tick().await;
-            if !report(self.renew().await) {
+            let start = Instant::now();
+            let renewed = self.renew().await;
+            let wait = match &renewed {
+                Ok(()) => interval,
+                Err(error) => {
+                    let wanted = error.retry_after.unwrap_or_default();
+                    wanted.clamp(self.period / 15, interval)
+                }
+            };
+            if !report(renewed) {
                 return;
             }
+            tokio::time::sleep_until(start + wait).await;
         }
     }
 

@@ -143,10 +143,16 @@ pub(crate) struct AdoptionTurn {
 }
 
 impl AdoptionTurn {
-    /// When the turn begins; `None` means now. The turns of all replicas begin within three quarters of `grace`.
+    /// When the turn begins; `None` means now. The turns of all replicas begin within three quarters of `grace`. The first
+    /// three get long turns, however many replicas there are: a request to a busy API server takes seconds.
     pub(super) fn start(self, now: Moment, grace: Duration) -> Option<Moment> {
-        let step = grace * 3 / 4 / self.replicas.max(1);
-        (self.before > 0).then(|| now.after(step.saturating_mul(self.before)))
+        let turn = grace / 4;
+        let wait = match self.before {
+            0 => return None,
+            before @ 1..3 => turn * before,
+            before => turn * 2 + turn.saturating_mul(before - 2) / (self.replicas.max(3) - 2),
+        };
+        Some(now.after(wait))
     }
 }
 

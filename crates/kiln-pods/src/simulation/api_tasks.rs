@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::api_server::{ApiRequest, PodStage, pod_version};
 use super::replica::SeenPod;
 use super::run::{Happening, Simulation};
-use crate::pool::{PodId, PoolEvent};
+use crate::pool::{FaultScope, PodFault, PodId, PoolEvent};
 
 /// As the driver's client has it.
 const MAX_CONCURRENT: usize = 8;
@@ -129,11 +129,26 @@ impl Simulation {
             None => self.effect(replica, task.work),
             Some(wait) => {
                 task.tried += wait;
-                // Later, the state machine repeats it.
-                if task.tried < RETRY_TIMEOUT {
+                if task.tried < self.retry_timeout(replica, &task.work) {
                     self.after(wait, Happening::Retry { replica, task });
+                } else if let Work::Create { pod, .. } = task.work {
+                    let fault = PodFault {
+                        reason: "ApiServer".into(),
+                        message: "".into(),
+                        scope: FaultScope::Pod,
+                    };
+                    self.event(replica, PoolEvent::Failed { pod, fault });
                 }
+                // The state machine repeats everything else later.
             }
+        }
+    }
+
+    fn retry_timeout(&self, replica: usize, work: &Work) -> Duration {
+        match (work, self.replicas.get(replica)) {
+            // As in the driver, so that callers get this reason.
+            (Work::Create { .. }, Some(replica)) => replica.spec().settings.start_timeout * 9 / 10,
+            _ => RETRY_TIMEOUT,
         }
     }
 

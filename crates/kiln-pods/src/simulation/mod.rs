@@ -55,7 +55,9 @@ pub struct ScaleReport {
     pub repeated: u64,
     /// Calls that failed because their pod died.
     pub died_with_pod: u64,
-    /// Calls that failed for another reason, or whose pod was deleted during the call.
+    /// Calls that failed before they had a pod, because none could be created in time.
+    pub without_pod: u64,
+    /// Calls that failed although their pod was alive, or whose pod was deleted during the call.
     pub lost: u64,
     /// Events that replicas decided about.
     pub decisions: u64,

@@ -75,6 +75,8 @@ pub(super) enum Happening {
     },
     /// A replica renews its lease and reviews owners.
     Maintenance(usize),
+    /// A replica renews its lease after a refusal.
+    RenewLease(usize),
     LeaseWatched {
         replica: usize,
         renewed: Moment,
@@ -213,6 +215,7 @@ impl Simulation {
                 }
             }
             Happening::Maintenance(replica) => self.maintain(replica),
+            Happening::RenewLease(replica) => self.renew_lease(replica),
             Happening::LeaseWatched { replica, renewed } => self.lease_watched(replica, renewed),
             Happening::Reconnected(replica) => {
                 if let Some(replica) = self.replicas.get_mut(replica) {
@@ -457,7 +460,11 @@ impl Simulation {
         let Some(call) = self.remove_call(replica, request) else {
             return;
         };
-        self.report.lost += u64::from(!call.died_with_pod);
+        match (call.died_with_pod, call.pod) {
+            (true, _) => {}
+            (false, None) => self.report.without_pod += 1,
+            (false, Some(_)) => self.report.lost += 1,
+        }
         self.event(replica, PoolEvent::Finished { request });
     }
 
@@ -574,12 +581,7 @@ impl Simulation {
             Happening::Maintenance(replica),
         );
         if !maintained.is_cut_off {
-            if self.server.accepts(self.now, ApiRequest::RenewLease) {
-                maintained.renewed_at = self.now;
-                let renewed = self.now;
-                let watched = Happening::LeaseWatched { replica, renewed };
-                self.schedule.at(self.now.after(WATCH), watched);
-            }
+            self.renew_lease(replica);
         } else if self.now.since(maintained.renewed_at) > LEASE_PERIOD && !maintained.is_stale {
             maintained.is_stale = true;
             return self.decide(replica, |controller, now, actions| {
@@ -589,6 +591,21 @@ impl Simulation {
         self.decide(replica, |controller, now, actions| {
             controller.review_owners(now, actions);
         });
+    }
+
+    fn renew_lease(&mut self, replica: usize) {
+        let Some(renewing) = self.replicas.get_mut(replica) else {
+            return;
+        };
+        if !renewing.is_alive || renewing.is_cut_off {
+            return;
+        }
+        if !self.server.accepts(self.now, ApiRequest::RenewLease) {
+            return self.after(LEASE_PERIOD / 15, Happening::RenewLease(replica));
+        }
+        renewing.renewed_at = self.now;
+        let renewed = self.now;
+        self.after(WATCH, Happening::LeaseWatched { replica, renewed });
     }
 
     fn lease_watched(&mut self, renewed_by: usize, renewed: Moment) {
