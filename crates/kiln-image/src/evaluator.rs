@@ -127,6 +127,15 @@ fn identity(name: &str, image: &StoredImage, index: Option<&Digest>) -> Function
     FunctionIdentity::image_of_index(&repository, index.as_str(), manifest.as_str())
 }
 
+/// Whether the kernel does not have a system call, or a filter refuses it.
+fn is_refused(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied
+    )
+}
+
 /// kpt drops the last line break of what an image prints to stderr.
 fn without_last_break(mut stderr: Vec<u8>) -> Vec<u8> {
     if stderr.last() == Some(&b'\n') {
@@ -300,7 +309,14 @@ impl ImageState {
         let file = prepared.process.root.join(inside);
         let ran = process::run_file(&file, program, input, ctx);
         self.levels.note(image, IsolationLevel::Landlock);
-        ran
+        ran.map_err(|error| match error {
+            RunError::Unavailable(error) => match error.downcast::<SandboxError>() {
+                // It was not started.
+                Ok(error) => self.no_level(image, NoLevelReason::Landlock(*error)),
+                Err(error) => RunError::Unavailable(error),
+            },
+            error => error,
+        })
     }
 
     /// An image that no level can run is left to the next evaluator, unless the user has chosen the level.
@@ -318,6 +334,8 @@ impl ImageState {
             | ImageRunError::NoStore
             | ImageRunError::OpenStore(_)
             | ImageRunError::Pull { .. } => self.not_run(error),
+            // It does not read the files of the image by the system calls of this process.
+            ImageRunError::Read { ref source, .. } if is_refused(source) => self.not_run(error),
             error => RunError::Unavailable(Box::new(error)),
         }
     }

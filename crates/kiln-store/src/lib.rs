@@ -36,7 +36,7 @@ mod decompress;
 mod error;
 mod find;
 mod image;
-mod in_root;
+pub mod in_root;
 mod list;
 mod lock;
 mod meta;

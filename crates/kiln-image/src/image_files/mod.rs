@@ -3,6 +3,9 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use kiln_store::in_root;
+use rustix::fs::{Dir, Mode, OFlags, openat};
+
 /// Users of an image: the lines of its `/etc/passwd`.
 pub(crate) struct Users {
     text: String,
@@ -16,9 +19,9 @@ impl Users {
     pub(crate) fn read(root: BorrowedFd<'_>) -> io::Result<Users> {
         use std::io::Read as _;
         let mut bytes = Vec::new();
-        match in_root::open_file(root, "etc/passwd") {
+        match in_root::open_file(root, b"etc/passwd") {
             Ok(file) => file.take(MOST_BYTES).read_to_end(&mut bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) if is_no_file(error.kind()) => 0,
             Err(error) => return Err(error),
         };
         Ok(Users::parse(&bytes))
@@ -62,6 +65,14 @@ impl Users {
     }
 }
 
+/// The errors of [`in_root::open_file`] for what is missing or not a regular file.
+fn is_no_file(error: io::ErrorKind) -> bool {
+    matches!(
+        error,
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory
+    )
+}
+
 struct UserEntry<'a> {
     name: &'a str,
     user: u32,
@@ -79,72 +90,31 @@ pub(crate) fn is_empty_directory(
         let inside = format!("{}/{name}", path.trim_end_matches('/'));
         expected(&inside) && is_empty_directory(root, &inside, expected)
     };
-    in_root::all_names(root, path, &is_allowed).unwrap_or(false)
+    all_names(root, path, &is_allowed).unwrap_or(false)
 }
 
-#[cfg(target_os = "linux")]
-mod in_root {
-    use std::fs::File;
-    use std::io;
-    use std::os::fd::{BorrowedFd, OwnedFd};
-
-    use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
-
-    pub(super) fn open_file(root: BorrowedFd<'_>, path: &str) -> io::Result<File> {
-        // A pipe would wait for a writer.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = File::from(open(root, path, flags)?);
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::ErrorKind::NotFound.into()),
+/// Whether all names in a directory are allowed.
+fn all_names(
+    root: BorrowedFd<'_>,
+    path: &str,
+    is_allowed: &dyn Fn(&str) -> bool,
+) -> io::Result<bool> {
+    let directory = in_root::open_directory(root, path.as_bytes())?;
+    // That descriptor only names the directory.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(directory, ".", flags, Mode::empty())?;
+    for entry in Dir::read_from(&directory)? {
+        let entry = entry?;
+        let is_allowed = match entry.file_name().to_str() {
+            Ok("." | "..") => true,
+            Ok(name) => is_allowed(name),
+            Err(_) => false,
+        };
+        if !is_allowed {
+            return Ok(false);
         }
     }
-
-    /// Whether all names in a directory are allowed.
-    pub(super) fn all_names(
-        root: BorrowedFd<'_>,
-        path: &str,
-        is_allowed: &dyn Fn(&str) -> bool,
-    ) -> io::Result<bool> {
-        let directory = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        for entry in Dir::read_from(&directory)? {
-            let entry = entry?;
-            let is_allowed = match entry.file_name().to_str() {
-                Ok("." | "..") => true,
-                Ok(name) => is_allowed(name),
-                Err(_) => false,
-            };
-            if !is_allowed {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn open(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        let flags = flags | OFlags::CLOEXEC;
-        Ok(openat2(root, path, flags, Mode::empty(), resolve)?)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod in_root {
-    use std::fs::File;
-    use std::io;
-    use std::os::fd::BorrowedFd;
-
-    pub(super) fn open_file(_: BorrowedFd<'_>, _: &str) -> io::Result<File> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn all_names(
-        _: BorrowedFd<'_>,
-        _: &str,
-        _: &dyn Fn(&str) -> bool,
-    ) -> io::Result<bool> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    Ok(true)
 }
 
 #[cfg(test)]

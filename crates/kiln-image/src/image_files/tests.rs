@@ -16,7 +16,6 @@ fn users_are_found_by_name_and_number() {
     assert_eq!(users.home(8), None);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn links_are_resolved_inside_of_the_image() {
     let directory = tempfile::tempdir().unwrap();

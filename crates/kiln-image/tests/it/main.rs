@@ -4,6 +4,11 @@
 
 mod busybox;
 mod pulls;
+#[cfg(target_os = "linux")]
+mod refused;
+#[cfg(target_os = "linux")]
+#[path = "../../../kiln-sandbox/tests/it/refused_calls.rs"]
+mod refused_calls;
 #[expect(dead_code, reason = "the tests of the store use the rest")]
 #[path = "../../../kiln-store/tests/it/registry.rs"]
 mod registry;

@@ -113,12 +113,21 @@ pub(super) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
 
 /// Marks every open file but the standard three to be closed on exec. Every kernel that has Landlock has this.
 pub(crate) fn close_all_descriptors_on_exec() -> io::Result<()> {
+    close_on_exec_from(3)
+}
+
+/// Whether that works, tried without a file.
+pub(super) fn can_mark_descriptors() -> bool {
+    close_on_exec_from(c_uint::MAX).is_ok()
+}
+
+fn close_on_exec_from(first: c_uint) -> io::Result<()> {
     #[expect(unsafe_code, reason = "no library has the call")]
     // SAFETY: three numbers are passed. No descriptor is closed now: their owners find them open.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_close_range,
-            3 as c_long,
+            c_long::from(first),
             c_long::from(c_uint::MAX),
             c_long::from(libc::CLOSE_RANGE_CLOEXEC),
         )

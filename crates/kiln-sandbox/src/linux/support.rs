@@ -21,6 +21,8 @@ pub(super) struct Support {
     /// The version of Landlock, 0 for none.
     pub(super) landlock: i32,
     pub(super) seccomp: bool,
+    /// Whether all open files can be marked at once. The filters of old container engines refuse that.
+    pub(super) marks_descriptors: bool,
     /// Whether functions get separate users.
     pub(super) own_users: bool,
     /// Whether `/proc` shows what functions use.
@@ -38,6 +40,7 @@ impl Support {
         Support {
             landlock: kernel::landlock_version(),
             seccomp: is_known_architecture() && kernel::has_seccomp(),
+            marks_descriptors: kernel::can_mark_descriptors(),
             own_users: Users::can_be_used(),
             sees_processes: processes::are_visible(),
             is_dumpable: is_dumpable(),
@@ -48,9 +51,10 @@ impl Support {
 
     /// Checks the minimum of a sandbox: rules for files and a filter.
     pub(super) fn check(&self) -> Result<(), SandboxError> {
-        let reason = match (self.landlock, self.seccomp) {
-            (0, _) => "the kernel has no Landlock, or it is not enabled",
-            (_, false) => "the kernel does not filter system calls, or not on this architecture",
+        let reason = match (self.landlock, self.seccomp, self.marks_descriptors) {
+            (0, _, _) => "the kernel has no Landlock, or it is not enabled",
+            (_, false, _) => "the kernel does not filter system calls, or not on this architecture",
+            (_, _, false) => "the filter of the container refuses the system call close_range",
             _ => return Ok(()),
         };
         let reason = reason.to_owned();

@@ -17,6 +17,10 @@ mod image;
 #[cfg(target_os = "linux")]
 mod image_starts;
 #[cfg(target_os = "linux")]
+mod refused;
+#[cfg(target_os = "linux")]
+mod refused_calls;
+#[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]
 mod users;

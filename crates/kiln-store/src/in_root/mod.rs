@@ -24,7 +24,7 @@ pub(crate) type CreateDirectory<'a, E> =
     dyn FnMut(BorrowedFd<'_>, &[u8]) -> Result<OwnedFd, E> + 'a;
 
 /// Opens a directory inside a root with `O_PATH`.
-pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+pub fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     match open_with_kernel(root, path, DIRECTORY) {
         Some(opened) => Ok(opened?),
         None => {
@@ -51,7 +51,7 @@ pub(crate) fn create_directories<E: From<io::Error>>(
 }
 
 /// Opens a regular file inside a root for reading. Anything else is an error.
-pub(crate) fn open_file(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<File> {
+pub fn open_file(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = match open_with_kernel(root, path, flags) {
         Some(opened) => opened?,

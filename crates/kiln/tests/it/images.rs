@@ -34,7 +34,7 @@ struct Settings {
 
 impl ImageTest {
     /// An image that runs a shell script; `None`, with a message, if images cannot be built or run here.
-    fn new(test: &str, script: &str) -> Option<ImageTest> {
+    pub(crate) fn new(test: &str, script: &str) -> Option<ImageTest> {
         ImageTest::with(test, script, Settings::default())
     }
 

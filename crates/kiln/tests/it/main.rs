@@ -31,6 +31,8 @@ mod lossless;
 mod migrate;
 mod native;
 mod new_function;
+#[cfg(target_os = "linux")]
+mod old_systems;
 mod package_errors;
 mod package_hostile;
 mod package_images;
@@ -45,6 +47,9 @@ mod policy_signatures;
 mod progress;
 mod real_images;
 mod recorded;
+#[cfg(target_os = "linux")]
+#[path = "../../../kiln-sandbox/tests/it/refused_calls.rs"]
+mod refused_calls;
 mod report;
 mod rpkg;
 mod rpkg_git;

@@ -76,9 +76,13 @@ impl ImageSandbox {
         // As early as possible: it is a copy of this process, and keeps its memory.
         parent_watch::ensure();
         let ourselves = pidfd_open(getpid(), PidfdFlags::empty());
-        let ourselves = ourselves.map_err(|errno| SandboxError::Confine {
-            doing: "open this process",
-            source: errno.into(),
+        // Since Linux 5.3.
+        let ourselves = ourselves.map_err(|errno| {
+            SandboxError::Isolate(RefusedStep {
+                step: IsolationStep::Other,
+                doing: "open this process",
+                source: errno.into(),
+            })
         })?;
         Ok(ImageSandbox {
             users: OutsideUsers::choose(),

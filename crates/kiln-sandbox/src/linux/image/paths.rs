@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstatfs, open, openat2};
 use rustix::io::Errno;
 
+use crate::image::{IsolationStep, RefusedStep};
 use crate::measure::SandboxError;
 
 /// Directories that this sandbox brings itself, or that engines do.
@@ -66,8 +67,10 @@ impl UnpackedImage {
     /// The path without links, relative to the root. What does not exist is taken as it is written.
     fn resolve(&self, path: &Path) -> Result<PathBuf, SandboxError> {
         for existing in path.ancestors() {
-            let Ok(found) = open_below(self.root.as_fd(), existing, OFlags::empty()) else {
-                continue;
+            let found = match open_below(self.root.as_fd(), existing, OFlags::empty()) {
+                Ok(found) => found,
+                Err(errno @ (Errno::NOSYS | Errno::PERM)) => return Err(no_openat2(errno)),
+                Err(_) => continue,
             };
             let missing = path.strip_prefix(existing).unwrap_or(Path::new(""));
             let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -89,6 +92,15 @@ impl UnpackedImage {
             path: path.to_owned(),
         })
     }
+}
+
+/// The kernel does not have the system call (before Linux 5.6), or a filter of a container refuses it.
+fn no_openat2(errno: Errno) -> SandboxError {
+    SandboxError::Isolate(RefusedStep {
+        step: IsolationStep::Other,
+        doing: "resolve the paths of the image (openat2)",
+        source: errno.into(),
+    })
 }
 
 /// Opens a path that an image chose, below the root. It is neither in `/proc` nor reached through its links. For use in

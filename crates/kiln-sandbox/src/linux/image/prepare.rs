@@ -10,6 +10,7 @@ use libc::MOUNT_ATTR_RDONLY;
 use rustix::fs::CWD;
 
 use super::super::kernel::MountReach;
+use super::super::step::ConfineStep;
 use super::mounts::{
     ChosenDirectory, FOREIGN, ImageMounts, LAYER, MountPointLayer, MountSource, MountTarget,
     PreparedMount, WritableDirectory,
@@ -28,11 +29,14 @@ pub(super) fn mounts(
     is_other_user: bool,
     memory: u64,
 ) -> Result<ImageMounts, SandboxError> {
-    let root = mount_source(&process.root, is_other_user, MountReach::One);
+    let root = process.root.canonicalize();
     let root = root.map_err(|source| SandboxError::Path {
         path: process.root.clone(),
         source,
     })?;
+    let root = mount_source(&root, is_other_user, MountReach::One);
+    // Nothing here depends on the image: this system does not let this process mount.
+    let root = root.map_err(|source| super::refused(ConfineStep::Root, source))?;
     let mut targets: Vec<&PathBuf> = process.writable.iter().collect();
     targets.sort();
     let writable = targets.into_iter().enumerate().map(|(number, target)| {
@@ -77,7 +81,9 @@ fn prepare_mount(
         source,
     };
     let is_directory = std::fs::metadata(&mount.source).map_err(failed)?.is_dir();
-    let source = mount_source(&mount.source, is_other_user, MountReach::AllBelow);
+    let source = mount.source.canonicalize();
+    let source =
+        source.and_then(|source| mount_source(&source, is_other_user, MountReach::AllBelow));
     Ok(PreparedMount {
         source: source.map_err(failed)?,
         kept_at: inside(Path::new(&format!("/dev/mount-{number}")))?,
@@ -110,16 +116,14 @@ fn chosen_directory(path: &Path) -> Result<ChosenDirectory, SandboxError> {
     })
 }
 
-/// Files of this machine.
+/// Files of this machine. The path has no links: it is resolved below the root of this machine, and again later.
 fn mount_source(path: &Path, is_other_user: bool, reach: MountReach) -> io::Result<MountSource> {
-    // No links: the path is resolved below the root of this machine, and again later.
-    let path = path.canonicalize()?;
     if is_other_user {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let made = MountSource::clone_tree(CWD, &path, reach)?;
         return Ok(MountSource::Made(made));
     }
-    let below = path.strip_prefix("/").unwrap_or(&path).as_os_str();
+    let below = path.strip_prefix("/").unwrap_or(path).as_os_str();
     let below = if below.is_empty() {
         OsStr::new(".")
     } else {

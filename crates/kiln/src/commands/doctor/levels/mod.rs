@@ -52,7 +52,7 @@ fn fix(error: &SandboxError) -> Option<String> {
     let SandboxError::Isolate(refused) = error else {
         return match error {
             SandboxError::Unsupported { .. } => Some(
-                "use Linux 5.13 or newer with Landlock enabled (boot parameter lsm=landlock,…)"
+                "use Linux 5.13 or newer with Landlock enabled (boot parameter lsm=landlock,…), in a container with an engine that knows its system calls"
                     .to_owned(),
             ),
             _ => None,
@@ -73,13 +73,17 @@ fn fix_of_step(
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
     );
-    let in_container = read(Path::new("/proc/1/environ")).is_none()
-        && read(Path::new(
-            "/run/secrets/kubernetes.io/serviceaccount/namespace",
-        ))
-        .is_some();
+    let in_pod = read(Path::new(
+        "/run/secrets/kubernetes.io/serviceaccount/namespace",
+    ))
+    .is_some();
     match (refused.step, refused.source.raw_os_error()) {
-        (_, Some(ENOSYS)) => Some("use Linux 5.12 or newer"),
+        (_, Some(ENOSYS)) => Some(match has_all_calls(read) {
+            false => "use Linux 5.12 or newer",
+            true => {
+                "use Linux 5.12 or newer, in a container with an engine whose seccomp profile knows its system calls"
+            }
+        }),
         (IsolationStep::Namespaces, Some(ENOSPC)) => {
             Some("sudo sysctl -w user.max_user_namespaces=15000")
         }
@@ -95,15 +99,26 @@ fn fix_of_step(
                 "sudo install -m 644 deploy/apparmor/kiln /etc/apparmor.d/kiln && sudo apparmor_parser -r /etc/apparmor.d/kiln",
             )
         }
-        (IsolationStep::Namespaces, Some(EPERM)) if in_container => Some(
+        (IsolationStep::Proc, _) => Some("set procMount: Unmasked and hostUsers: false in the pod"),
+        (_, Some(EPERM)) if in_pod => Some(
             "set securityContext.seccompProfile.type to Unconfined in the pod, or use --runner",
         ),
         (IsolationStep::Namespaces, Some(EPERM)) => Some(
             "allow user namespaces: in a container, run it with --security-opt seccomp=unconfined",
         ),
-        (IsolationStep::Proc, _) => Some("set procMount: Unmasked and hostUsers: false in the pod"),
+        (_, Some(EPERM)) => Some(
+            "allow mounts: run a container with --security-opt seccomp=unconfined, a service without SystemCallFilter=~@mount",
+        ),
         _ => None,
     }
+}
+
+/// Whether the kernel has all system calls for namespaces, so that a filter refuses one of them.
+fn has_all_calls(read: &dyn Fn(&Path) -> Option<String>) -> bool {
+    let release = read(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+    let mut next = || -> Option<u32> { numbers.next()?.parse().ok() };
+    matches!((next(), next()), (Some(major), Some(minor)) if (major, minor) >= (5, 12))
 }
 
 const EPERM: i32 = 1;

@@ -47,4 +47,13 @@ fn each_environment_has_its_fix() {
     check(IsolationStep::Namespaces, 1, &[], "seccomp=unconfined");
     check(IsolationStep::Proc, 1, &[], "procMount");
     check(IsolationStep::Mounts, 38, &[], "5.12");
+    check(IsolationStep::Mounts, 38, &apparmor, "5.12");
+    check(IsolationStep::Mounts, 1, &[], "@mount");
+    check(IsolationStep::Other, 1, &[], "seccomp=unconfined");
+    let pod = [("serviceaccount/namespace", "x")];
+    check(IsolationStep::Other, 1, &pod, "seccompProfile");
+    let old = [("osrelease", "5.4.0-216-generic")];
+    check(IsolationStep::Other, 38, &old, "use Linux 5.12 or newer");
+    let new = [("osrelease", "6.8.0-31-generic")];
+    check(IsolationStep::Other, 38, &new, "seccomp profile");
 }
