@@ -1,14 +1,17 @@
 //! Blobs by digest: manifests, configs and packed layers.
 //!
-//! A blob that has its name is complete and has the digest of its name.
+//! A blob that has its name was complete and had the digest of its name. A crash of the system may have damaged it since:
+//! layers are used only if they have their size, and small blobs are compared when they are added again.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use kiln_oci::{Digest, StoredManifest};
+use kiln_oci::{Descriptor, Digest, StoredManifest};
 
 use crate::error::StoreError;
+use crate::list::remove_file;
+use crate::record::hash_all;
 use crate::store::{Store, create_directory};
 use crate::work::WorkDirectory;
 
@@ -21,8 +24,16 @@ impl Store {
         directory.join(digest.hex())
     }
 
-    pub(crate) fn has_blob(&self, digest: &Digest) -> bool {
-        self.blob_path(digest).exists()
+    /// Whether the store has a blob of that size.
+    pub(crate) fn has_blob(&self, blob: &Descriptor) -> bool {
+        let found = std::fs::metadata(self.blob_path(&blob.digest));
+        found.is_ok_and(|found| found.len() == blob.size)
+    }
+
+    /// Whether the store has a small blob with this content.
+    pub(crate) fn has_content(&self, digest: &Digest, bytes: &[u8]) -> bool {
+        let found = self.blob(digest, bytes.len() as u64);
+        found.is_ok_and(|found| found.is_some())
     }
 
     pub(crate) fn open_blob(&self, digest: &Digest) -> Result<File, StoreError> {
@@ -67,14 +78,14 @@ impl Store {
         }))
     }
 
-    /// Adds a small blob.
+    /// Adds a small blob, or replaces one that is damaged.
     pub(crate) fn write_blob(
         &self,
         work: &WorkDirectory,
         digest: &Digest,
         bytes: &[u8],
     ) -> Result<(), StoreError> {
-        if self.has_blob(digest) {
+        if self.has_content(digest, bytes) {
             return Ok(());
         }
         let path = work.path().join("blob");
@@ -82,7 +93,25 @@ impl Store {
         self.adopt_blob(&path, digest)
     }
 
-    /// Gives a complete and checked file its name as a blob.
+    /// Removes those of the blobs that do not have their digest. Returns whether there were any.
+    pub(crate) fn remove_damaged_blobs(&self, digests: &[Digest]) -> Result<bool, StoreError> {
+        let mut removed = false;
+        for digest in digests {
+            let path = self.blob_path(digest);
+            let blob = match self.open_blob(digest) {
+                Err(StoreError::NotFound(_)) => continue,
+                blob => blob?,
+            };
+            let hashed = hash_all(blob, digest.hasher()).map_err(StoreError::io("read", &path))?;
+            if hashed.finish() != *digest {
+                remove_file(&path)?;
+                removed = true;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Gives a complete and checked file its name as a blob, in place of one that may be damaged.
     pub(crate) fn adopt_blob(&self, from: &Path, digest: &Digest) -> Result<(), StoreError> {
         let path = self.blob_path(digest);
         let renamed = match std::fs::rename(from, &path) {

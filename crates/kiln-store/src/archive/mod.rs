@@ -8,12 +8,15 @@ mod files;
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
-use kiln_oci::{Descriptor, Digest, ImageIndex, ImageReference, Platform, media_type};
+use kiln_oci::{
+    Descriptor, Digest, DigestHasher, ImageIndex, ImageReference, Platform, media_type,
+};
 
 use crate::add::{AddError, ImageParts, NewImage};
 use crate::cancel::CancelFlag;
 use crate::error::StoreError;
 use crate::image::StoredImage;
+use crate::list::remove_file;
 use crate::references::ResolvedReference;
 use crate::store::Store;
 use crate::work::WorkDirectory;
@@ -53,6 +56,8 @@ pub enum ArchiveError {
     /// The image is unpacked, but a layer or document of it was removed.
     #[error("the store no longer has the blob {0} of the image")]
     NotStored(Digest),
+    #[error("the blob {0} of the image is damaged in the store")]
+    DamagedBlob(Digest),
     #[error("{0} in the archive has another digest than its name")]
     Digest(Digest),
     #[error("{digest} in the archive has {actual} bytes, but a manifest says {expected}")]
@@ -167,7 +172,14 @@ impl Store {
             };
             let size = blob.metadata().map_err(ArchiveError::Write)?.len();
             let path = format!("blobs/{}/{}", digest.algorithm(), digest.hex());
-            add(&path, size, &mut blob)?;
+            let mut hashed = HashedReader {
+                from: &mut blob,
+                hasher: digest.hasher(),
+            };
+            add(&path, size, &mut hashed)?;
+            if hashed.hasher.finish() != digest {
+                return Err(ArchiveError::DamagedBlob(digest));
+            }
         }
         let to = archive.into_inner().map_err(ArchiveError::Write)?;
         to.flush().map_err(ArchiveError::Write)
@@ -229,13 +241,17 @@ impl Store {
         let parts = &found.parts;
         let layers = parts.layers.iter().map(|layer| &layer.digest);
         for digest in found.documents.iter().chain(layers) {
-            if !self.has_blob(digest) {
-                let path = files.blob_path(digest)?;
-                // Another image of the archive may need it too.
-                let copy = work.path().join("import");
-                std::fs::hard_link(path, &copy).map_err(StoreError::io("write", &copy))?;
-                self.adopt_blob(&copy, digest)?;
-            }
+            let path = match files.blob_path(digest) {
+                Err(ArchiveError::MissingBlob(_)) if self.blob_path(digest).exists() => continue,
+                path => path?,
+            };
+            // Another image of the archive may need it too.
+            let copy = work.path().join("import");
+            std::fs::hard_link(path, &copy).map_err(StoreError::io("write", &copy))?;
+            // Also if the store has it: it may be damaged there.
+            self.adopt_blob(&copy, digest)?;
+            // A blob is not renamed onto itself.
+            remove_file(&copy)?;
         }
         for layer in &parts.layers {
             self.check_size(layer)?;
@@ -273,6 +289,20 @@ impl Store {
                 actual: metadata.len(),
             }),
         }
+    }
+}
+
+/// Hashes what is read.
+struct HashedReader<'a> {
+    from: &'a mut dyn Read,
+    hasher: DigestHasher,
+}
+
+impl Read for HashedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.hasher.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
     }
 }
 

@@ -48,9 +48,8 @@ impl Downloads {
         cancel: &CancelFlag,
     ) -> Downloads {
         let mut seen = BTreeSet::new();
-        let is_missing = |layer: &&Descriptor| {
-            seen.insert(layer.digest.clone()) && !store.has_blob(&layer.digest)
-        };
+        let is_missing =
+            |layer: &&Descriptor| seen.insert(layer.digest.clone()) && !store.has_blob(layer);
         let missing: Vec<&Descriptor> = parts.layers.iter().filter(is_missing).collect();
         progress.event(PullEvent::Started {
             layers: missing.len(),
@@ -81,6 +80,13 @@ impl Downloads {
             progress,
             cancel: cancel.clone(),
         }
+    }
+
+    /// The layers that the store had before.
+    pub(super) fn present(&self) -> Vec<Digest> {
+        let layers = self.layers.iter().map(|layer| &layer.digest);
+        let present = layers.filter(|digest| !self.tasks.contains_key(digest));
+        present.cloned().collect()
     }
 
     /// Waits until a layer is in the store.
@@ -120,12 +126,12 @@ impl Download {
             return Err(RegistryError::TooLarge { subject, limit }.into());
         }
         let path = store.partial_path().join(file_name(&layer.digest));
-        let (at, checked) = (path.clone(), layer.digest.clone());
+        let (at, wanted) = (path.clone(), layer.clone());
         let in_store = store.clone();
         let opened = blocking(move || {
             let lock = FileLock::acquire(&at, LockMode::Exclusive, &cancel);
             let lock = lock.map_err(StoreError::io("create", &at))?;
-            if in_store.has_blob(&checked) {
+            if in_store.has_blob(&wanted) {
                 remove_file(&at)?;
                 return Ok(None);
             }
@@ -143,6 +149,9 @@ impl Download {
             DownloadError::File(error) => StoreError::io("write", &path)(error).into(),
         })?;
         blocking(move || {
+            // Under its name it is complete, also after the system crashed.
+            let synced = lock.file().sync_data();
+            synced.map_err(StoreError::io("write", &path))?;
             store.adopt_blob(&path, &layer.digest)?;
             drop(lock);
             Ok(())

@@ -124,18 +124,21 @@ impl RunningPull {
         // When this future is dropped, nothing needs the image any more.
         let cancel = CancelOnDrop::default();
         let step = AddStep {
+            documents,
             cancel: cancel.flag.clone(),
             store: store.clone(),
             parts: parts.clone(),
             progress: Arc::clone(&progress),
         };
-        let begun = blocking(move || step.begin(&record, &documents)).await?;
+        let begun = blocking(move || step.begin(&record)).await?;
         let (locks, image, origin) = match begun {
             Begun::Stored(image) => (None, image, PullOrigin::Confirmed),
             Begun::Locked(locks) => {
-                let downloads =
-                    Downloads::start(&store, &registry, &request, &parts, progress, &cancel.flag);
-                let image = downloads.unpack(&store, parts).await?;
+                let start = || {
+                    let progress = Arc::clone(&progress);
+                    Downloads::start(&store, &registry, &request, &parts, progress, &cancel.flag)
+                };
+                let image = download_and_unpack(&store, &parts, &start).await?;
                 (Some(locks), image, PullOrigin::Registry)
             }
         };
@@ -150,8 +153,29 @@ impl RunningPull {
     }
 }
 
+/// Adds an image. If a layer that the store had before is damaged, it is downloaded, and all layers are unpacked again.
+async fn download_and_unpack(
+    store: &Store,
+    parts: &ImageParts,
+    start: &(dyn Fn() -> Downloads + Send + Sync),
+) -> Result<StoredImage, PullError> {
+    let downloads = start();
+    let present = downloads.present();
+    let error = match downloads.unpack(store, parts.clone()).await {
+        Err(error @ (PullError::LayerFormat { .. } | PullError::Unpack { .. })) => error,
+        ended => return ended,
+    };
+    let checked = store.clone();
+    match blocking(move || checked.remove_damaged_blobs(&present)).await? {
+        true => start().unpack(store, parts.clone()).await,
+        false => Err(error),
+    }
+}
+
 /// The blocking beginning of an addition.
 struct AddStep {
+    /// Manifests and the config.
+    documents: Vec<(kiln_oci::Digest, bytes::Bytes)>,
     cancel: CancelFlag,
     store: Store,
     parts: ImageParts,
@@ -166,12 +190,9 @@ enum Begun {
 }
 
 impl AddStep {
-    fn begin(
-        self,
-        record: &ResolvedReference,
-        documents: &[(kiln_oci::Digest, bytes::Bytes)],
-    ) -> Result<Begun, StoreError> {
+    fn begin(self, record: &ResolvedReference) -> Result<Begun, StoreError> {
         let AddStep {
+            documents,
             cancel,
             store,
             parts,
@@ -182,16 +203,19 @@ impl AddStep {
             Err(StoreError::Damaged { .. }) => Ok(None),
             found => found,
         };
+        let has =
+            |(digest, bytes): &(kiln_oci::Digest, bytes::Bytes)| store.has_content(digest, bytes);
         // A store that has everything need not be writable.
         if let Some(image) = open()?
             && store.has_resolved(record)?
+            && documents.iter().all(has)
         {
             return Ok(Begun::Stored(image));
         }
         store.remove_abandoned_work()?;
         let blob_lock = store.lock_blobs(&cancel)?;
         let work = store.work_directory()?;
-        for (digest, bytes) in documents {
+        for (digest, bytes) in &documents {
             store.write_blob(&work, digest, bytes)?;
         }
         let on_wait = || progress.event(PullEvent::Waiting);

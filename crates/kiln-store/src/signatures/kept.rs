@@ -61,7 +61,7 @@ impl Store {
         digest: &Digest,
         blobs: &[SignatureBlob],
     ) -> Result<(), StoreError> {
-        if blobs.is_empty() || !self.has_blob(digest) {
+        if blobs.is_empty() || !self.blob_path(digest).exists() {
             return Ok(());
         }
         let _blob_lock = self.lock_blobs(&CancelFlag::default())?;

@@ -1,6 +1,7 @@
 //! The store as its users see it, and the trees that layers give.
 
 mod archives;
+mod damaged_blobs;
 mod images;
 mod keep;
 mod layers;

@@ -36,7 +36,7 @@ pub(super) fn class_and_hint(
     match error.downcast_ref::<ArchiveError>()? {
         ArchiveError::Store(error) => Some((ErrorClass::Other, store(error))),
         ArchiveError::Write(_) => None,
-        ArchiveError::NotStored(_) => {
+        ArchiveError::NotStored(_) | ArchiveError::DamagedBlob(_) => {
             let hint = "remove the image from the store and pull it again";
             Some((ErrorClass::Other, Some(hint.to_owned())))
         }
