@@ -1,4 +1,4 @@
-//! `bench images`: images run by kiln in namespaces, by podman and by crun, alternately.
+//! `bench images`: images run by kiln in namespaces, by podman, and by crun and runc.
 //!
 //! The images are in podman's storage and, from archives, in a store of this run. All programs get the same list on their
 //! standard input, and each start is measured from outside, as a user waits for it.
@@ -42,8 +42,9 @@ pub(crate) struct Args {
     /// Archive of the image with a function in Python.
     #[arg(long)]
     python: Option<PathBuf>,
+    /// A program that runs OCI bundles. May be repeated.
     #[arg(long)]
-    crun: Option<PathBuf>,
+    oci_runtime: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -58,12 +59,13 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     )?;
     let ours = sample(ROUNDS, || eval(&args.kiln, &store, CAT, &one))?;
     row(out, "kiln fn eval", &ours)?;
-    let podman = sample(SLOW_ROUNDS, || podman(CAT, &one))?;
-    row(out, "podman run", &podman)?;
-    if let Some(crun) = &args.crun {
+    let podman = other(out, "podman run", || podman(CAT, &one))?;
+    if !args.oci_runtime.is_empty() {
         let bundle = bundle(&store, directory.path())?;
-        let crun = sample(SLOW_ROUNDS, || run_crun(crun, &bundle, &one))?;
-        row(out, "crun run", &crun)?;
+        for program in &args.oci_runtime {
+            let name = format!("{} run", program.display());
+            other(out, &name, || run_bundle(program, &bundle, &one))?;
+        }
     }
     serve(args, &store, &one, out)?;
     let cold = sample(COLD_ROUNDS, || {
@@ -83,11 +85,36 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         let many = list(1_000);
         let ours = sample(SLOW_ROUNDS, || eval(&args.kiln, &store, PYTHON, &many))?;
         row(out, "1,000 resources through Python, kiln", &ours)?;
-        let theirs = sample(SLOW_ROUNDS, || self::podman(PYTHON, &many))?;
-        row(out, "1,000 resources through Python, podman", &theirs)?;
+        other(out, "1,000 resources through Python, podman", || {
+            self::podman(PYTHON, &many)
+        })?;
     }
-    writeln!(out, "ratio={:.1}", at(&podman, 0.5)? / at(&ours, 0.5)?)?;
+    match podman {
+        Some(podman) => writeln!(out, "ratio={:.1}", at(&podman, 0.5)? / at(&ours, 0.5)?)?,
+        None => writeln!(out, "ratio=none")?,
+    }
     Ok(())
+}
+
+/// Measures a program to compare with. One that does not run on this machine is a line that says so.
+fn other(
+    out: &mut dyn Write,
+    name: &str,
+    run: impl FnMut() -> anyhow::Result<f64>,
+) -> anyhow::Result<Option<Vec<f64>>> {
+    match sample(SLOW_ROUNDS, run) {
+        Ok(times) => {
+            row(out, name, &times)?;
+            Ok(Some(times))
+        }
+        Err(error) => {
+            let text = format!("{error:#}");
+            let last = text.lines().rfind(|line| !line.trim().is_empty());
+            let reason = last.unwrap_or_default();
+            writeln!(out, "{name:44} does not run here: {reason}")?;
+            Ok(None)
+        }
+    }
 }
 
 /// Calls through the function runner.
@@ -177,10 +204,14 @@ fn podman(image: &str, list: &str) -> anyhow::Result<f64> {
     timed(command, list)
 }
 
-fn run_crun(crun: &Path, bundle: &Path, list: &str) -> anyhow::Result<f64> {
-    let mut command = Command::new(crun);
+fn run_bundle(program: &Path, bundle: &Path, list: &str) -> anyhow::Result<f64> {
+    let mut command = Command::new(program);
+    // Control groups take most of its time; others cannot do without them.
+    if program.file_name().is_some_and(|name| name == "crun") {
+        command.arg("--cgroup-manager=disabled");
+    }
     command
-        .args(["--cgroup-manager=disabled", "run", "--bundle"])
+        .args(["run", "--bundle"])
         .arg(bundle)
         .arg(format!("kiln-bench-{}", std::process::id()));
     timed(command, list)
@@ -240,4 +271,22 @@ fn timed(mut command: Command, input: &str) -> anyhow::Result<f64> {
         bail!("{command:?}: {}\n{stderr}{stdout}", output.status);
     }
     Ok(elapsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_run_is_a_line() {
+        let mut out = Vec::new();
+        let run = || bail!("\"crun\": exit status: 1\nunknown version of cgroups\n");
+        assert!(other(&mut out, "crun run", run).unwrap().is_none());
+        let text = String::from_utf8(out).unwrap();
+        let expected = "does not run here: unknown version of cgroups\n";
+        assert!(
+            text.starts_with("crun run ") && text.ends_with(expected),
+            "{text}"
+        );
+    }
 }

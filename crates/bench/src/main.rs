@@ -61,7 +61,7 @@ enum Command {
     Rpkg(rpkg::Args),
     /// Run a program with and without the sandbox, on the idle machine and under load.
     Sandbox(sandbox::Args),
-    /// Run images in namespaces, by podman and by crun.
+    /// Run images in namespaces, by podman, crun and runc.
     Images(images::Args),
     /// A function in WebAssembly and as an executable.
     Wasm(wasm::Args),
