@@ -2,22 +2,22 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use kiln_oci::{Digest, ImageReference};
+use kiln_oci::ImageReference;
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
     Certainty, Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Network,
     Outcome, ReproducibleCall, RunContext, RunError, Runner, Target,
 };
 use kiln_sandbox::{ImageSandbox, IsolationLevel, SandboxError};
-use kiln_store::{ExecutableFormat, StoredImage};
+use kiln_store::ExecutableFormat;
 
 use crate::command::{Arguments, PreparedImage, prepare};
 use crate::error::{ImageRunError, LeftToNext, NoLevelReason};
 use crate::levels::Levels;
 use crate::options::{ImageOptions, LevelChoice};
-use crate::pull::{ImageSource, PullFailure};
+use crate::pull::{FoundImage, ImageSource, PullFailure};
 use crate::start_problem::explain;
 
 /// Runs images from the store.
@@ -52,10 +52,9 @@ impl ImageEvaluator {
         ctx: &RunContext,
     ) -> Result<FinishedProcess, RunError> {
         let function = FunctionSpec::image(image);
-        let ran = self
-            .shared
-            .run(&function, Arguments::Help, empty_list.as_bytes(), ctx);
-        ran.map(|(finished, _)| finished)
+        let call = self.shared.prepare(&function, Arguments::Help, ctx)?;
+        self.shared
+            .run(&call, &function, empty_list.as_bytes(), ctx)
     }
 
     /// The level by which an image ran last in this process.
@@ -78,6 +77,7 @@ impl Evaluator for ImageEvaluator {
             Target::Image(_) => Ok(Found::blocking(ImageRunner {
                 shared: Arc::clone(&self.shared),
                 function: function.clone(),
+                prepared: Mutex::default(),
             })),
             Target::Exec(_) | Target::Program(_) => Err(FindError::not_found(function)),
         }
@@ -87,15 +87,34 @@ impl Evaluator for ImageEvaluator {
 struct ImageRunner {
     shared: Arc<ImageState>,
     function: FunctionSpec,
+    /// What [`Runner::reproducible`] has prepared, for the run that follows.
+    prepared: Mutex<Option<Result<PreparedCall, RunError>>>,
+}
+
+/// A call of an image that is in the store.
+struct PreparedCall {
+    prepared: PreparedImage,
+    identity: FunctionIdentity,
+}
+
+impl ImageRunner {
+    fn finish(
+        &self,
+        input: &[u8],
+        ctx: &RunContext,
+    ) -> Result<(FinishedProcess, FunctionIdentity), RunError> {
+        let prepared = self.prepared.lock();
+        let prepared = prepared.unwrap_or_else(PoisonError::into_inner).take();
+        let prepare = || self.shared.prepare(&self.function, Arguments::Default, ctx);
+        let call = prepared.unwrap_or_else(prepare)?;
+        let finished = self.shared.run(&call, &self.function, input, ctx)?;
+        Ok((finished, call.identity))
+    }
 }
 
 impl Runner for ImageRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        let input = input.wire().as_bytes();
-        let finished = self
-            .shared
-            .run(&self.function, Arguments::Default, input, ctx);
-        match finished {
+        match self.finish(input.wire().as_bytes(), ctx) {
             Ok((finished, identity)) => {
                 let mut outcome = Outcome::from(finished);
                 outcome.stderr = without_last_break(outcome.stderr);
@@ -110,21 +129,49 @@ impl Runner for ImageRunner {
         }
     }
 
+    /// What a call depends on besides its input. An image with network or mounts can read anything.
     fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
-        self.shared.reproducible(&self.function, ctx)
+        let has_mounts = !self.shared.options.mounts.is_empty();
+        if self.function.network == Network::Host || has_mounts {
+            return None;
+        }
+        let call = self.shared.prepare(&self.function, Arguments::Default, ctx);
+        let reproducible = call.as_ref().ok().map(|call| call.reproducible(ctx));
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        *prepared = Some(call);
+        reproducible
     }
 }
 
-/// The image by the digest of its index, if the store knows it, and of the manifest for this machine, which names all of its
+impl PreparedCall {
+    fn reproducible(&self, ctx: &RunContext) -> ReproducibleCall {
+        let process = &self.prepared.process;
+        let (uid, gid) = process.user;
+        let variable = |(name, value): &(OsString, OsString)| {
+            [name.as_bytes(), b"=", value.as_bytes()].concat()
+        };
+        let words = process.words.iter().map(|word| word.as_bytes().to_vec());
+        ReproducibleCall {
+            identity: self.identity.clone(),
+            interface: "wire",
+            platform: Some(self.prepared.image.meta().platform.to_string()),
+            arguments: words.chain([format!("{uid}:{gid}").into()]).collect(),
+            environment: process.environment.iter().map(variable).collect(),
+            memory: ctx.limits.memory,
+            certainty: Certainty::Assumed,
+        }
+    }
+}
+
+/// The image by the digest that its name resolves to, and that of the manifest for this machine, which names all of its
 /// content.
-fn identity(name: &str, image: &StoredImage, index: Option<&Digest>) -> FunctionIdentity {
+fn identity(name: &str, found: &FoundImage) -> FunctionIdentity {
     let repository = match name.parse::<ImageReference>() {
         Ok(reference) => format!("{}/{}", reference.registry(), reference.repository()),
         Err(_) => name.to_owned(),
     };
-    let manifest = &image.meta().manifest_digest;
-    let index = index.unwrap_or(manifest);
-    FunctionIdentity::image_of_index(&repository, index.as_str(), manifest.as_str())
+    let manifest = &found.image.meta().manifest_digest;
+    FunctionIdentity::image_of_index(&repository, found.digest.as_str(), manifest.as_str())
 }
 
 /// Whether the kernel does not have a system call, or a filter refuses it.
@@ -145,60 +192,42 @@ fn without_last_break(mut stderr: Vec<u8>) -> Vec<u8> {
 }
 
 impl ImageState {
-    fn run(
+    /// Finds the image, pulled if necessary, and prepares its process.
+    fn prepare(
         &self,
         function: &FunctionSpec,
         arguments: Arguments,
-        input: &[u8],
         ctx: &RunContext,
-    ) -> Result<(FinishedProcess, FunctionIdentity), RunError> {
-        let image = self.image(function.name(), ctx)?;
-        let index = self.source.resolved_digest(function.name(), &self.options);
-        let identity = identity(function.name(), &image, index.as_ref());
-        let prepared = prepare(image, function, arguments, &self.options);
+    ) -> Result<PreparedCall, RunError> {
+        let found = self.image(function.name(), ctx)?;
+        let identity = identity(function.name(), &found);
+        let prepared = prepare(found.image, function, arguments, &self.options);
         let prepared = prepared.map_err(|error| self.unavailable(error))?;
-        let finished = match self.options.levels {
-            LevelChoice::Landlock => self.run_in_place(&prepared, function, input, ctx, None),
-            LevelChoice::Any | LevelChoice::Namespaces => {
-                self.run_isolated(&prepared, function, input, ctx)
-            }
-        };
-        let explained = |error| explain(function.name(), &prepared, error);
-        Ok((finished.map_err(explained)?, identity))
+        Ok(PreparedCall { prepared, identity })
     }
 
-    /// What a call depends on besides its input. An image with network or mounts can read anything.
-    fn reproducible(&self, function: &FunctionSpec, ctx: &RunContext) -> Option<ReproducibleCall> {
-        if function.network == Network::Host || !self.options.mounts.is_empty() {
-            return None;
-        }
-        let image = self.image(function.name(), ctx).ok()?;
-        let platform = image.meta().platform.to_string();
-        let index = self.source.resolved_digest(function.name(), &self.options);
-        let identity = identity(function.name(), &image, index.as_ref());
-        let prepared = prepare(image, function, Arguments::Default, &self.options).ok()?;
-        let process = &prepared.process;
-        let (uid, gid) = process.user;
-        let variable = |(name, value): &(OsString, OsString)| {
-            [name.as_bytes(), b"=", value.as_bytes()].concat()
+    fn run(
+        &self,
+        call: &PreparedCall,
+        function: &FunctionSpec,
+        input: &[u8],
+        ctx: &RunContext,
+    ) -> Result<FinishedProcess, RunError> {
+        let prepared = &call.prepared;
+        let finished = match self.options.levels {
+            LevelChoice::Landlock => self.run_in_place(prepared, function, input, ctx, None),
+            LevelChoice::Any | LevelChoice::Namespaces => {
+                self.run_isolated(prepared, function, input, ctx)
+            }
         };
-        let words = process.words.iter().map(|word| word.as_bytes().to_vec());
-        Some(ReproducibleCall {
-            identity,
-            interface: "wire",
-            platform: Some(platform),
-            arguments: words.chain([format!("{uid}:{gid}").into()]).collect(),
-            environment: process.environment.iter().map(variable).collect(),
-            memory: ctx.limits.memory,
-            certainty: Certainty::Assumed,
-        })
+        finished.map_err(|error| explain(function.name(), prepared, error))
     }
 
     /// The image in the store, pulled if necessary.
-    fn image(&self, name: &str, ctx: &RunContext) -> Result<StoredImage, RunError> {
+    fn image(&self, name: &str, ctx: &RunContext) -> Result<FoundImage, RunError> {
         let found = self.source.find(name, &self.options);
-        if let Some(image) = found.map_err(|error| self.unavailable(error))? {
-            return Ok(image);
+        if let Some(found) = found.map_err(|error| self.unavailable(error))? {
+            return Ok(found);
         }
         // Also on a system without namespaces: whether the program is static, and so can run without them, is in the image.
         let pulled = self.source.pull(name, &self.options, ctx);

@@ -38,6 +38,12 @@ impl Drop for Puller {
     }
 }
 
+/// An image in the store, and the digest that its name resolves to: of an index, or its own.
+pub(crate) struct FoundImage {
+    pub(crate) image: StoredImage,
+    pub(crate) digest: Digest,
+}
+
 impl ImageSource {
     pub(crate) fn new() -> ImageSource {
         ImageSource {
@@ -52,25 +58,18 @@ impl ImageSource {
         &self,
         image: &str,
         options: &ImageOptions,
-    ) -> Result<Option<StoredImage>, ImageRunError> {
+    ) -> Result<Option<FoundImage>, ImageRunError> {
         let reference = parse(image)?;
         if options.pull_policy == PullPolicy::Always && reference.digest().is_none() {
             return Ok(None);
         }
         let store = self.store(options)?;
-        match store.find(&reference, &Platform::this_machine()) {
+        let found = match store.find_resolved(&reference, &Platform::this_machine()) {
             // It is pulled again.
-            Err(StoreError::Damaged { .. }) => Ok(None),
-            found => found.map_err(ImageRunError::Store),
-        }
-    }
-
-    /// The digest that the name of an image in the store resolves to.
-    pub(crate) fn resolved_digest(&self, image: &str, options: &ImageOptions) -> Option<Digest> {
-        let reference = parse(image).ok()?;
-        let store = self.store(options).ok()?;
-        let resolved = store.resolved_digest(&reference, &Platform::this_machine());
-        resolved.ok().flatten()
+            Err(StoreError::Damaged { .. }) => None,
+            found => found.map_err(ImageRunError::Store)?,
+        };
+        Ok(found.map(|(image, digest)| FoundImage { image, digest }))
     }
 
     /// Pulls the image, as the policy says. Ends with the caller's deadline, or when the caller cancels.
@@ -79,7 +78,7 @@ impl ImageSource {
         image: &str,
         options: &ImageOptions,
         ctx: &RunContext,
-    ) -> Result<StoredImage, PullFailure> {
+    ) -> Result<FoundImage, PullFailure> {
         let request = PullRequest {
             reference: parse(image)?,
             platform: Platform::this_machine(),
@@ -101,7 +100,10 @@ impl ImageSource {
             PullOrigin::Offline(error) => options.pulls.offline(image, error),
             PullOrigin::Store | PullOrigin::Confirmed => {}
         }
-        Ok(pulled.image)
+        Ok(FoundImage {
+            image: pulled.image,
+            digest: pulled.digest,
+        })
     }
 
     /// Collects the store in the background: images are removed only as they become too many or too old, and only a pull

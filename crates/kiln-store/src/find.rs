@@ -17,16 +17,30 @@ impl Store {
         reference: &ImageReference,
         platform: &Platform,
     ) -> Result<Option<StoredImage>, StoreError> {
-        let manifest_digest = match reference.digest() {
-            Some(digest) => self.manifest_for(digest, platform)?,
+        let found = self.find_resolved(reference, platform)?;
+        Ok(found.map(|(image, _)| image))
+    }
+
+    /// The same, with the digest that the reference resolves to: of an index, or of the image itself.
+    pub fn find_resolved(
+        &self,
+        reference: &ImageReference,
+        platform: &Platform,
+    ) -> Result<Option<(StoredImage, Digest)>, StoreError> {
+        let digests = match reference.digest() {
+            Some(digest) => {
+                let manifest_digest = self.manifest_for(digest, platform)?;
+                manifest_digest.map(|manifest_digest| (digest.clone(), manifest_digest))
+            }
             None => self
                 .resolved(reference, platform)?
-                .map(|resolved| resolved.manifest_digest),
+                .map(|resolved| (resolved.digest, resolved.manifest_digest)),
         };
-        match manifest_digest {
-            Some(digest) => StoredImage::open(self, &digest),
-            None => Ok(None),
-        }
+        let Some((digest, manifest_digest)) = digests else {
+            return Ok(None);
+        };
+        let image = StoredImage::open(self, &manifest_digest)?;
+        Ok(image.map(|image| (image, digest)))
     }
 
     /// The digest of the index or manifest that a reference resolves to, if the store has the image.
@@ -37,21 +51,6 @@ impl Store {
     ) -> Result<Option<Digest>, StoreError> {
         let chain = self.image_chain(reference, platform)?;
         Ok(chain.and_then(|chain| chain.into_iter().next()))
-    }
-
-    /// The digest that a reference resolves to, of an index or an image; `None` if the store does not know it.
-    pub fn resolved_digest(
-        &self,
-        reference: &ImageReference,
-        platform: &Platform,
-    ) -> Result<Option<Digest>, StoreError> {
-        match reference.digest() {
-            Some(digest) => Ok(Some(digest.clone())),
-            None => {
-                let resolved = self.resolved(reference, platform)?;
-                Ok(resolved.map(|resolved| resolved.digest))
-            }
-        }
     }
 
     /// The manifest for a platform that a digest names: its own, or one of the index that it belongs to.

@@ -57,22 +57,11 @@ impl RunningPull {
                 platform,
                 ..
             } = &request;
-            let image = match store.find(reference, platform) {
+            match store.find_resolved(reference, platform) {
                 // It is pulled again.
-                Err(StoreError::Damaged { .. }) => None,
-                found => found?,
-            };
-            let Some(image) = image else {
-                return Ok(None);
-            };
-            let digest = match reference.digest() {
-                Some(digest) => digest.clone(),
-                None => match store.resolved(reference, platform)? {
-                    Some(resolved) => resolved.digest,
-                    None => image.meta().manifest_digest.clone(),
-                },
-            };
-            Ok(Some((image, digest)))
+                Err(StoreError::Damaged { .. }) => Ok(None),
+                found => found,
+            }
         })
         .await
     }
