@@ -32,6 +32,8 @@ pub(super) struct Extras {
     pub(super) unit: String,
     /// The configuration that the unit names.
     pub(super) runner_config: String,
+    /// The profile of AppArmor that lets installed programs make user namespaces.
+    pub(super) apparmor: String,
     /// Man pages by file name.
     pub(super) manual: BTreeMap<String, Vec<u8>>,
     pub(super) bash: Vec<u8>,
@@ -75,6 +77,7 @@ impl Extras {
             security: document("SECURITY.md")?,
             unit: document("deploy/function-runner.service")?,
             runner_config: document("deploy/function-runner.config.yaml")?,
+            apparmor: document("deploy/apparmor/kiln")?,
             manual,
             bash: completion("bash")?,
             zsh: completion("zsh")?,
@@ -82,6 +85,9 @@ impl Extras {
         })
     }
 }
+
+/// The profile of AppArmor, below `share`. Not in `/etc`: versions of AppArmor before 4.0 cannot read it, and need none.
+pub(super) const APPARMOR: &str = "kiln/apparmor/kiln";
 
 /// The content of a platform's archive. Below `share` are the directories of a prefix like `/usr/local`.
 pub(super) fn archive(programs: &PackedFiles, extras: &Extras, sbom: &str) -> PackedFiles {
@@ -100,6 +106,7 @@ pub(super) fn archive(programs: &PackedFiles, extras: &Extras, sbom: &str) -> Pa
     for (path, script) in completions {
         files.add(format!("share/{path}"), script.clone());
     }
+    files.add(format!("share/{APPARMOR}"), extras.apparmor.as_str());
     files.add("LICENSE", extras.licence.as_str());
     files.add("CHANGELOG.md", extras.changelog.as_str());
     files.add("SECURITY.md", extras.security.as_str());

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 
-use super::content::Extras;
+use super::content::{APPARMOR, Extras};
 use super::files::{PackedFiles, gzip};
 use super::target::ReleaseTarget;
 
@@ -56,6 +56,7 @@ fn data(programs: &PackedFiles, extras: &Extras) -> Result<PackedFiles> {
     for (path, script) in completions {
         data.add(format!("usr/share/{path}"), script.clone());
     }
+    data.add(format!("usr/share/{APPARMOR}"), extras.apparmor.clone());
     data.add("usr/share/doc/kiln/copyright", extras.licence.clone());
     data.add(
         "usr/share/doc/kiln/changelog.gz",

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use kiln_go::error_chain;
+use kiln_pages::report::shell_word;
 use kiln_sandbox::{
     ImageSandbox, InForce, IsolationLevel, IsolationStep, LevelProbe, RefusedStep, Sandbox,
     SandboxError,
@@ -49,24 +50,20 @@ fn works(level: IsolationLevel) -> &'static str {
 
 /// The one line that would make a level work.
 fn fix(error: &SandboxError) -> Option<String> {
-    let SandboxError::Isolate(refused) = error else {
-        return match error {
-            SandboxError::Unsupported { .. } => Some(
-                "use Linux 5.13 or newer with Landlock enabled (boot parameter lsm=landlock,…), in a container with an engine that knows its system calls"
-                    .to_owned(),
-            ),
-            _ => None,
-        };
-    };
-    let text = fix_of_step(refused, &|path| std::fs::read_to_string(path).ok());
-    text.map(str::to_owned)
+    match error {
+        SandboxError::Isolate(refused) => {
+            fix_of_step(refused, &|path| std::fs::read_to_string(path).ok())
+        }
+        SandboxError::Unsupported { .. } => Some(
+            "use Linux 5.13 or newer with Landlock enabled (boot parameter lsm=landlock,…), in a container with an engine that knows its system calls"
+                .to_owned(),
+        ),
+        _ => None,
+    }
 }
 
 /// By the step that was refused, its error, and what settings say about the reason.
-fn fix_of_step(
-    refused: &RefusedStep,
-    read: &dyn Fn(&Path) -> Option<String>,
-) -> Option<&'static str> {
+fn fix_of_step(refused: &RefusedStep, read: &dyn Fn(&Path) -> Option<String>) -> Option<String> {
     let is_set =
         |path: &str, value: &str| read(Path::new(path)).is_some_and(|text| text.trim() == value);
     let is_apparmor = is_set(
@@ -77,7 +74,7 @@ fn fix_of_step(
         "/run/secrets/kubernetes.io/serviceaccount/namespace",
     ))
     .is_some();
-    match (refused.step, refused.source.raw_os_error()) {
+    let fix = match (refused.step, refused.source.raw_os_error()) {
         (_, Some(ENOSYS)) => Some(match has_all_calls(read) {
             false => "use Linux 5.12 or newer",
             true => {
@@ -95,9 +92,9 @@ fn fix_of_step(
         (IsolationStep::Namespaces | IsolationStep::Users | IsolationStep::Mounts, _)
             if is_apparmor =>
         {
-            Some(
-                "sudo install -m 644 deploy/apparmor/kiln /etc/apparmor.d/kiln && sudo apparmor_parser -r /etc/apparmor.d/kiln",
-            )
+            return std::env::current_exe()
+                .ok()
+                .map(|kiln| install_profile(&kiln));
         }
         (IsolationStep::Proc, _) => Some("set procMount: Unmasked and hostUsers: false in the pod"),
         (_, Some(EPERM)) if in_pod => Some(
@@ -110,7 +107,30 @@ fn fix_of_step(
             "allow mounts: run a container with --security-opt seccomp=unconfined, a service without SystemCallFilter=~@mount",
         ),
         _ => None,
+    };
+    fix.map(str::to_owned)
+}
+
+/// Installs a profile of AppArmor that lets a program make user namespaces, and restricts nothing else.
+fn install_profile(program: &Path) -> String {
+    let mut path = String::new();
+    for letter in program.to_string_lossy().chars() {
+        // In a profile they have a meaning.
+        if "\\\"*?[]{}^".contains(letter) {
+            path.push('\\');
+        }
+        path.push(letter);
     }
+    let lines = [
+        "abi <abi/4.0>,",
+        "include <tunables/global>",
+        &format!("profile kiln \"{path}\" flags=(unconfined) {{ userns, }}"),
+    ]
+    .map(shell_word);
+    format!(
+        "printf '%s\\n' {} | sudo tee /etc/apparmor.d/kiln && sudo apparmor_parser -r /etc/apparmor.d/kiln",
+        lines.join(" ")
+    )
 }
 
 /// Whether the kernel has all system calls for namespaces, so that a filter refuses one of them.

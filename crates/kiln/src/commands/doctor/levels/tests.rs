@@ -4,7 +4,7 @@ use std::io;
 
 use kiln_sandbox::{IsolationStep, RefusedStep};
 
-use super::fix_of_step;
+use super::{fix_of_step, install_profile};
 
 #[track_caller]
 fn check(step: IsolationStep, errno: i32, settings: &[(&str, &str)], expected: &str) {
@@ -56,4 +56,25 @@ fn each_environment_has_its_fix() {
     check(IsolationStep::Other, 38, &old, "use Linux 5.12 or newer");
     let new = [("osrelease", "6.8.0-31-generic")];
     check(IsolationStep::Other, 38, &new, "seccomp profile");
+}
+
+/// The line that a shell executes has the path of the program, as AppArmor reads it.
+#[test]
+fn the_profile_names_the_program() {
+    for (program, expected) in [
+        ("/home/me/.local/bin/kiln", "/home/me/.local/bin/kiln"),
+        ("/opt/it's [new]/kiln", "/opt/it's \\[new\\]/kiln"),
+    ] {
+        let line = install_profile(std::path::Path::new(program));
+        let (print, rest) = line.split_once(" | ").unwrap();
+        assert!(rest.ends_with("apparmor_parser -r /etc/apparmor.d/kiln"));
+        let shell = std::process::Command::new("sh")
+            .args(["-c", print])
+            .output();
+        let printed = String::from_utf8(shell.unwrap().stdout).unwrap();
+        let expected = format!(
+            "abi <abi/4.0>,\ninclude <tunables/global>\nprofile kiln \"{expected}\" flags=(unconfined) {{ userns, }}\n"
+        );
+        assert_eq!(printed, expected);
+    }
 }
