@@ -56,7 +56,8 @@ pub enum PullOrigin {
 /// Why an image cannot be pulled.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    #[error("the image {0} is not in the store, and the pull policy is Never")]
+    /// Begins as the errors of engines, which tools recognize.
+    #[error("No such image: {0} is not in the store, and the pull policy is Never")]
     NotInStore(ImageReference),
     /// The caller that started the pull ended its async runtime. Another attempt succeeds.
     #[error("the pull was cancelled by the caller that started it")]

@@ -105,8 +105,10 @@ fn images_that_do_not_exist_are_named() {
     let Some(test) = GoldenImages::new("missing") else {
         return;
     };
-    let missing = "is not in the store, and the pull policy is Never";
-    check_fails(&test.eval("not-exist", "Never"), missing);
+    let ran = test.eval("not-exist", "Never");
+    check_fails(&ran, "is not in the store, and the pull policy is Never");
+    // What the case of kpt expects of any engine.
+    check_fails(&ran, "No such image");
     check_fails(&test.eval("dne", "IfNotPresent"), "is not in the registry");
 }
 
