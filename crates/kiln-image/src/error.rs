@@ -41,6 +41,8 @@ pub enum ImageRunError {
         program: String,
         source: Box<StartProblem>,
     },
+    #[error("the working directory {directory:?} of image {image:?} is a file")]
+    WorkingDirectory { image: String, directory: String },
     /// It has no files, but for example WebAssembly.
     #[error("{image:?} is an artifact and not an image with files")]
     Artifact { image: String },
@@ -78,6 +80,9 @@ pub enum NoLevelReason {
     },
     #[error("{} is not a static program, as the level landlock needs", program.display())]
     LandlockNeedsStatic { program: PathBuf },
+    /// An engine has its own rules for such paths.
+    #[error("namespaces")]
+    Path(#[source] Box<SandboxError>),
     #[error("mounts need namespaces")]
     MountsNeedNamespaces,
     #[error("landlock")]

@@ -272,6 +272,9 @@ impl ImageState {
                 Ok(error) if matches!(*error, SandboxError::Isolate(_)) => {
                     Err(self.levels.refuse_namespaces(*error))
                 }
+                Ok(error) if matches!(*error, SandboxError::ReservedPath { .. }) => Ok(Err(
+                    self.no_level(function.name(), NoLevelReason::Path(error))
+                )),
                 Ok(error) => Ok(Err(RunError::Unavailable(error))),
                 Err(error) => Ok(Err(RunError::Unavailable(error))),
             },

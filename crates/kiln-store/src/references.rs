@@ -74,6 +74,22 @@ impl Store {
         }
     }
 
+    /// The other platforms for which the store has an image of a tag.
+    pub(crate) fn other_platforms(
+        &self,
+        reference: &ImageReference,
+        platform: &Platform,
+    ) -> Result<Vec<Platform>, StoreError> {
+        let reference = reference.to_string();
+        let resolved = self.resolved_references()?.into_values();
+        let others = resolved.filter(|resolved| {
+            resolved.reference == reference
+                && resolved.platform != *platform
+                && self.image_directory(&resolved.manifest_digest).exists()
+        });
+        Ok(others.map(|resolved| resolved.platform).collect())
+    }
+
     /// Whether a reference resolved to the same image before.
     pub(crate) fn has_resolved(&self, new: &ResolvedReference) -> Result<bool, StoreError> {
         let old = self.read_resolved(&new.reference, &new.platform)?;

@@ -99,6 +99,12 @@ pub(crate) fn prepare(
         directory if directory.starts_with('/') => directory.to_owned(),
         directory => format!("/{directory}"),
     };
+    if image.resolve_file(&directory).is_ok() {
+        return Err(ImageRunError::WorkingDirectory {
+            image: name(),
+            directory,
+        });
+    }
     let process = ImageProcess {
         root: image.root_path().to_owned(),
         program: PathBuf::from(&program.path),
@@ -217,7 +223,7 @@ fn writable(image: &StoredImage, needed: &[PathBuf]) -> Vec<String> {
     let temporary = [TEMPORARY[0].to_owned()];
     let listed = meta.writable_directories.iter();
     let listed = listed.filter(|path| !of_kernel(path));
-    let volumes = || meta.run.volumes.iter().filter(|path| *path != "/dev/shm");
+    let volumes = || meta.run.volumes.iter().filter(|path| !of_kernel(path));
     // A volume in a writable directory is made in it.
     let leads_to_volume = |path: &str| volumes().any(|volume| Path::new(volume).starts_with(path));
     let wanted = temporary.iter().chain(listed).chain(volumes());

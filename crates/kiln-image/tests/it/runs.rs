@@ -135,3 +135,65 @@ fn what_a_run_needs_in_tmp_is_not_hidden() {
         }
     }
 }
+
+/// An image whose function returns its input, with other settings.
+fn run_cat(levels: LevelChoice, config: RunConfig) -> Option<Result<Outcome, RunError>> {
+    let config = RunConfig {
+        entrypoint: words(&["/bin/busybox", "cat"]),
+        ..config
+    };
+    run_image(levels, config, |layer, busybox| {
+        layer.file("bin/busybox", 0o755, busybox)
+    })
+}
+
+#[test]
+fn volumes_in_directories_of_the_kernel_are_ignored() {
+    let volumes = words(&[
+        "/dev/shm",
+        "/dev/shm/cache",
+        "/dev",
+        "/sys/fs/cgroup",
+        "/proc/x",
+    ]);
+    let config = RunConfig {
+        volumes: volumes.into_iter().collect(),
+        ..RunConfig::default()
+    };
+    if let Some(ran) = run_cat(LevelChoice::Namespaces, config) {
+        check_returned(ran);
+    }
+}
+
+#[test]
+fn an_engine_may_run_what_uses_directories_of_the_kernel() {
+    let config = RunConfig {
+        working_dir: "/dev/shm".to_owned(),
+        ..RunConfig::default()
+    };
+    let Some(ran) = run_cat(LevelChoice::Namespaces, config.clone()) else {
+        return;
+    };
+    let error = ran.unwrap_err();
+    assert!(matches!(error, RunError::Unavailable(_)), "{error:?}");
+    let error = run_cat(LevelChoice::Any, config).unwrap().unwrap_err();
+    assert!(matches!(error, RunError::NotFound(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("which the image cannot choose"), "{text}");
+}
+
+#[test]
+fn a_working_directory_that_is_a_file_is_named() {
+    let config = RunConfig {
+        working_dir: "/bin/busybox".to_owned(),
+        ..RunConfig::default()
+    };
+    for levels in [LevelChoice::Landlock, LevelChoice::Namespaces] {
+        let Some(ran) = run_cat(levels, config.clone()) else {
+            continue;
+        };
+        let text = ran.unwrap_err().to_string();
+        assert!(text.contains("\"/bin/busybox\" of image"), "{text}");
+        assert!(text.ends_with("is a file"), "{text}");
+    }
+}

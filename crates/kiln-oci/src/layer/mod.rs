@@ -4,6 +4,7 @@
 //! media type. Bytes are hashed while they are read, and a layer that does not have the diff ID of the image's config returns
 //! an error in place of its end. Callers limit how much they read: a few bytes may decompress to gigabytes.
 
+use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
@@ -204,8 +205,25 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     }
 }
 
+/// The texts of the decoder's errors are for its developers.
 fn invalid_data(error: FrameDecoderError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+    if let FrameDecoderError::WindowSizeTooBig { requested, max } = error {
+        let text = format!(
+            "the window of its zstd data has {requested} bytes, at most {max} are supported"
+        );
+        return io::Error::new(io::ErrorKind::InvalidData, text);
+    }
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<io::Error>() {
+            Some(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return io::Error::new(error.kind(), "its zstd data ends early");
+            }
+            Some(error) => return io::Error::new(error.kind(), error.to_string()),
+            None => cause = error.source(),
+        }
+    }
+    io::Error::new(io::ErrorKind::InvalidData, "its zstd data is invalid")
 }
 
 #[cfg(test)]

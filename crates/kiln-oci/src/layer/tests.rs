@@ -157,6 +157,22 @@ fn damage_at_any_position_is_an_error() {
 }
 
 #[test]
+fn errors_of_zstd_are_for_users() {
+    let packed = zstd(&content());
+    let text = |bytes: &[u8]| read(OCI_LAYER_ZSTD, bytes, None).unwrap_err().to_string();
+    for end in [5, packed.len() / 2, packed.len() - 1] {
+        assert_eq!(text(&packed[..end]), "its zstd data ends early", "{end}");
+    }
+    let wide = [&MAGIC[..], &[0x00, 21 << 3], &[0x02, 0x00, 0x10, 0x00]].concat();
+    assert_eq!(
+        text(&wide),
+        "the window of its zstd data has 2147483648 bytes, at most 134217728 are supported"
+    );
+    let reserved_block = [&MAGIC[..], &[0x00, 0x50], &[0x07, 0x00, 0x00]].concat();
+    assert_eq!(text(&reserved_block), "its zstd data is invalid");
+}
+
+#[test]
 fn a_decompression_bomb_can_be_left_early() {
     // Blocks of 128 KiB in four bytes each, for 12 GiB.
     let block = [0x02, 0x00, 0x10, 0x00];

@@ -59,6 +59,16 @@ pub enum PullError {
     /// Begins as the errors of engines, which tools recognize.
     #[error("No such image: {0} is not in the store, and the pull policy is Never")]
     NotInStore(ImageReference),
+    /// It was imported or pulled for another machine.
+    #[error("the store has {image} for {stored}, not for {wanted}")]
+    OtherPlatform {
+        image: ImageReference,
+        /// A list of platforms.
+        stored: String,
+        wanted: Platform,
+        /// Why the image for the platform is not pulled.
+        source: Box<PullError>,
+    },
     /// The caller that started the pull ended its async runtime. Another attempt succeeds.
     #[error("the pull was cancelled by the caller that started it")]
     RuntimeEnded,
@@ -116,6 +126,7 @@ impl PullError {
     pub fn class(&self) -> ErrorClass {
         match self {
             PullError::NotInStore(_) => ErrorClass::NotFound,
+            PullError::OtherPlatform { source, .. } => source.class(),
             PullError::RuntimeEnded => ErrorClass::Unavailable,
             PullError::Registry(error) => error.class(),
             PullError::Store(_) | PullError::LayerFormat { .. } | PullError::Unpack { .. } => {

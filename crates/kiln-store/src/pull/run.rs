@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kiln_oci::{PullPolicy, RegistryClient, RegistryError, ResolvedImage};
+use kiln_oci::{ErrorClass, Platform, PullPolicy, RegistryClient, RegistryError, ResolvedImage};
 
 use tokio::task::{JoinError, JoinHandle};
 
@@ -24,6 +24,32 @@ pub(super) struct RunningPull {
 
 impl RunningPull {
     pub(super) async fn run(self) -> Result<PulledImage, PullError> {
+        let (store, request) = (self.store.clone(), self.request.clone());
+        let error = match self.find_or_pull().await {
+            Err(error @ (PullError::NotInStore(_) | PullError::Registry(_))) => error,
+            ended => return ended,
+        };
+        if !matches!(
+            error.class(),
+            ErrorClass::NotFound | ErrorClass::Unavailable
+        ) {
+            return Err(error);
+        }
+        let (image, wanted) = (request.reference.clone(), request.platform.clone());
+        let stored = blocking(move || store.other_platforms(&request.reference, &request.platform));
+        let stored: Vec<String> = stored.await?.iter().map(Platform::to_string).collect();
+        Err(match stored.is_empty() {
+            true => error,
+            false => PullError::OtherPlatform {
+                image,
+                stored: stored.join(", "),
+                wanted,
+                source: Box::new(error),
+            },
+        })
+    }
+
+    async fn find_or_pull(self) -> Result<PulledImage, PullError> {
         let PullRequest {
             reference,
             platform,

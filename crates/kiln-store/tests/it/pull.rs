@@ -143,6 +143,43 @@ fn an_unavailable_registry_leaves_the_image_in_use() {
 }
 
 #[test]
+fn an_image_for_another_platform_is_named() {
+    let registry = TestRegistry::start();
+    let mut layout = ImageLayout::default();
+    let mut spec = spec(vec![layer("x", b"x")]);
+    spec.platform = kiln_oci::Platform::linux("arm64");
+    let mut manifest = add_image(&mut layout, spec).unwrap();
+    manifest.platform = Some(kiln_oci::Platform::linux("arm64"));
+    let index = kiln_oci::ImageIndex {
+        schema_version: 2,
+        media_type: Some(kiln_oci::media_type::OCI_INDEX.to_owned()),
+        manifests: vec![manifest],
+    };
+    let index = serde_json::to_vec(&index).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_INDEX, index.into());
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let request = PullRequest {
+        reference: reference.clone(),
+        platform: kiln_oci::Platform::linux("arm64"),
+        policy: ALWAYS,
+    };
+    let client = registry.client();
+    let pulled = test.store.pull(&client, &request, Arc::new(()));
+    runtime().block_on(pulled).unwrap();
+    registry.go_away();
+    for policy in [NEVER, IF_NOT_PRESENT, ALWAYS] {
+        let error = pull(&test.store, &client, &reference, policy).unwrap_err();
+        let expected = format!("the store has {reference} for linux/arm64, not for linux/amd64");
+        assert_eq!(error.to_string(), expected, "{policy:?}");
+    }
+    let other = registry.reference("a/b:v2");
+    let error = pull(&test.store, &client, &other, NEVER).unwrap_err();
+    assert!(matches!(*error, PullError::NotInStore(_)), "{error}");
+}
+
+#[test]
 fn a_missing_tag_is_an_error_even_if_the_store_has_it() {
     let first = registry();
     let test = TestStore::new();

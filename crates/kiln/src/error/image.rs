@@ -67,6 +67,10 @@ pub(crate) fn pull(error: &PullError) -> (ErrorClass, Option<String>) {
                 format!("pull it with `kiln image pull {reference}`, or use another pull policy");
             (ErrorClass::Unavailable, Some(hint))
         }
+        PullError::OtherPlatform { wanted, source, .. } => {
+            let hint = format!("pull or import the image for {wanted}");
+            (pull(source).0, Some(hint))
+        }
         PullError::Registry(error) => (ErrorClass::Unavailable, registry(error)),
         PullError::Store(error) => (ErrorClass::Other, store(error)),
         PullError::Unpack { source, .. } => match &source.source {

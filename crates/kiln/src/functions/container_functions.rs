@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use kiln_go::quote;
-use kiln_image::{ImageRunError, LeftToNext, StartProblem};
+use kiln_image::{ImageRunError, LeftToNext, NoLevelReason, StartProblem};
 use kiln_krm::package::FileSource;
 use kiln_runtime::NotFoundThenUnavailable;
 use kiln_sandbox::SandboxError;
@@ -48,10 +48,6 @@ pub(crate) fn unavailable(
     }
     match error.downcast_ref::<SandboxError>() {
         Some(SandboxError::Mount { .. }) => return Some("check the paths of --mount".to_owned()),
-        Some(SandboxError::ReservedPath { .. }) => {
-            let hint = "choose another working directory, volume, program or mount: kiln makes /proc, /sys and /dev itself";
-            return Some(hint.to_owned());
-        }
         Some(_) => return Some(doctor()),
         None => {}
     }
@@ -90,9 +86,16 @@ fn image_hint(error: &ImageRunError) -> String {
         ImageRunError::NoCommand { .. }
         | ImageRunError::NoProgram { .. }
         | ImageRunError::Artifact { .. } => "use an image with an entrypoint that is a program",
-        ImageRunError::Thread(_) | ImageRunError::Read { .. } | ImageRunError::NoLevel { .. } => {
-            return doctor();
+        ImageRunError::WorkingDirectory { .. } => {
+            "use an image whose working directory is a directory"
         }
+        ImageRunError::NoLevel { source, .. } => match &**source {
+            NoLevelReason::Path(_) => {
+                "choose another working directory, program or mount: kiln makes /proc, /sys and /dev itself"
+            }
+            _ => return doctor(),
+        },
+        ImageRunError::Thread(_) | ImageRunError::Read { .. } => return doctor(),
     };
     hint.to_owned()
 }
