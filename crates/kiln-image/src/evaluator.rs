@@ -33,7 +33,11 @@ struct ImageState {
 
 impl ImageEvaluator {
     /// Opens and checks nothing: a system that cannot run images is an error only for functions that need it.
-    pub fn new(options: ImageOptions) -> ImageEvaluator {
+    pub fn new(mut options: ImageOptions) -> ImageEvaluator {
+        if options.levels == LevelChoice::Any {
+            // The next evaluator may have the image.
+            options.registry.retry.retries_refused = false;
+        }
         let shared = ImageState {
             options,
             source: ImageSource::new(),

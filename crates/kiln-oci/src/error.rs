@@ -137,6 +137,14 @@ impl RegistryError {
         }
     }
 
+    /// Whether nothing listens at the address of the registry.
+    pub(crate) fn is_refused(&self) -> bool {
+        let RegistryError::Unreachable { source, .. } = self else {
+            return false;
+        };
+        source.kind() == io::ErrorKind::ConnectionRefused
+    }
+
     /// `Some` if a retry may succeed, with the delay that the registry asks for.
     pub(crate) fn retry_delay(&self) -> Option<Option<Duration>> {
         match self {

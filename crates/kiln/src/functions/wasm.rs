@@ -109,11 +109,14 @@ impl WasmFlags {
         };
         let cache = options.cache.clone();
         let modules = WasmEvaluator::new(options);
+        let mut registry = registry_options()?;
+        // Otherwise the next evaluator may have the image.
+        registry.retry.retries_refused = is_kpt;
         let image_options = WasmImageOptions {
             pull: context.pull_policy,
             prefers_modules: is_allowed,
             is_every_image_a_module: is_kpt,
-            registry: registry_options()?,
+            registry,
             image_store: Some(store_directory()),
             ..WasmImageOptions::default()
         };

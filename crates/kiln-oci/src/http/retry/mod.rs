@@ -16,6 +16,8 @@ pub struct RetryPolicy {
     pub first_delay: Duration,
     /// The longest delay. There is no retry if the registry asks for a longer one.
     pub max_delay: Duration,
+    /// Whether to try again after a refused connection: nothing listens there, which rarely changes within seconds.
+    pub retries_refused: bool,
 }
 
 impl Default for RetryPolicy {
@@ -24,6 +26,7 @@ impl Default for RetryPolicy {
             attempts: 5,
             first_delay: Duration::from_millis(200),
             max_delay: Duration::from_secs(60),
+            retries_refused: true,
         }
     }
 }
@@ -32,7 +35,7 @@ impl RetryPolicy {
     /// The delay after a failed attempt; `None` if there is no further attempt.
     fn delay_after(&self, attempt: u32, error: &RegistryError) -> Option<Duration> {
         let requested = error.retry_delay()?;
-        if attempt >= self.attempts {
+        if attempt >= self.attempts || (error.is_refused() && !self.retries_refused) {
             return None;
         }
         let doubled = self.first_delay.saturating_mul(1 << (attempt - 1).min(16));

@@ -34,6 +34,24 @@ fn delays_grow_and_attempts_end() {
 }
 
 #[test]
+fn a_refused_connection_can_be_final() {
+    let unreachable = |kind: std::io::ErrorKind| RegistryError::Unreachable {
+        url: String::new(),
+        source: kind.into(),
+    };
+    let refused = unreachable(std::io::ErrorKind::ConnectionRefused);
+    let policy = RetryPolicy::default();
+    assert!(policy.delay_after(1, &refused).is_some());
+    let policy = RetryPolicy {
+        retries_refused: false,
+        ..policy
+    };
+    assert_eq!(policy.delay_after(1, &refused), None);
+    let lost = unreachable(std::io::ErrorKind::ConnectionReset);
+    assert!(policy.delay_after(1, &lost).is_some());
+}
+
+#[test]
 fn retry_after_of_the_registry_is_respected() {
     let policy = RetryPolicy::default();
     let delay = |seconds| policy.delay_after(1, &busy(Some(seconds)));
