@@ -133,14 +133,21 @@ impl Runner for ImageRunner {
         }
     }
 
-    /// What a call depends on besides its input. An image with network or mounts can read anything.
+    /// What a call depends on besides its input. An image with network or mounts can read anything, and one that runs in place
+    /// can read files of this machine.
     fn reproducible(&self, ctx: &RunContext) -> Option<ReproducibleCall> {
-        let has_mounts = !self.shared.options.mounts.is_empty();
-        if self.function.network == Network::Host || has_mounts {
+        let options = &self.shared.options;
+        if self.function.network == Network::Host || !options.mounts.is_empty() {
             return None;
         }
+        let interface = match self.shared.levels.isolated(options)? {
+            IsolationLevel::Namespaces => "wire in namespaces",
+            IsolationLevel::NamespacesWithOuterProc => "wire with the outer /proc",
+            IsolationLevel::Landlock => return None,
+        };
         let call = self.shared.prepare(&self.function, Arguments::Default, ctx);
-        let reproducible = call.as_ref().ok().map(|call| call.reproducible(ctx));
+        let reproducible = call.as_ref().ok();
+        let reproducible = reproducible.map(|call| call.reproducible(interface, ctx));
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         *prepared = Some(call);
         reproducible
@@ -148,7 +155,7 @@ impl Runner for ImageRunner {
 }
 
 impl PreparedCall {
-    fn reproducible(&self, ctx: &RunContext) -> ReproducibleCall {
+    fn reproducible(&self, interface: &'static str, ctx: &RunContext) -> ReproducibleCall {
         let process = &self.prepared.process;
         let (uid, gid) = process.user;
         let variable = |(name, value): &(OsString, OsString)| {
@@ -157,7 +164,7 @@ impl PreparedCall {
         let words = process.words.iter().map(|word| word.as_bytes().to_vec());
         ReproducibleCall {
             identity: self.identity.clone(),
-            interface: "wire",
+            interface,
             platform: Some(self.prepared.image.meta().platform.to_string()),
             arguments: words.chain([format!("{uid}:{gid}").into()]).collect(),
             environment: process.environment.iter().map(variable).collect(),

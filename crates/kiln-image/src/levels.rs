@@ -10,7 +10,7 @@ use kiln_sandbox::{
     HostEnvironment, ImageSandbox, IsolationLevel, Sandbox, SandboxError, SandboxPolicy,
 };
 
-use crate::options::ImageOptions;
+use crate::options::{ImageOptions, LevelChoice};
 
 /// The sandboxes of all levels, made when they are first needed.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(crate) struct Levels {
     namespaces: OnceLock<Result<ImageSandbox, Arc<SandboxError>>>,
     /// Why this system does not allow namespaces, after they were tried.
     refused: OnceLock<Arc<SandboxError>>,
+    /// The strongest level of namespaces that an attempt without an image could use.
+    tried: OnceLock<Option<IsolationLevel>>,
     landlock: OnceLock<Sandbox>,
     landlock_with_network: OnceLock<Sandbox>,
     /// The level by which each image ran last.
@@ -66,6 +68,23 @@ impl Levels {
             None => Ok(()),
             Some(error) => Err(self.refuse_namespaces(error)),
         }
+    }
+
+    /// The level of namespaces by which an image runs here; `None` if it may run by a level that shows files of this machine.
+    /// Unlike [`Levels::probe_namespaces`], a failed attempt has no consequence for runs.
+    pub(crate) fn isolated(&self, options: &ImageOptions) -> Option<IsolationLevel> {
+        if options.levels == LevelChoice::Landlock {
+            return None;
+        }
+        let sandbox = self.namespaces(options).ok()?;
+        if self.used_any() {
+            return Some(sandbox.level());
+        }
+        *self.tried.get_or_init(|| {
+            let mut probes = ImageSandbox::probe(&options.temporary);
+            let works = probes.find(|probe| probe.outcome.is_ok())?;
+            Some(works.level).filter(|level| *level != IsolationLevel::Landlock)
+        })
     }
 
     fn used_any(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::identity::FunctionIdentity;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReproducibleCall {
     pub identity: FunctionIdentity,
-    /// How input and output are passed, for example `wasi1`.
+    /// How input and output are passed, for example `wasi1`, and how the function is isolated if there are several ways.
     pub interface: &'static str,
     /// `OS/ARCHITECTURE`, for images.
     pub platform: Option<String>,

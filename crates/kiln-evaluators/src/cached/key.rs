@@ -6,7 +6,7 @@ use kiln_store::{KeyHasher, ResultKey};
 
 /// The number of the fields below and of their meaning. Raise it whenever a field is added, removed or changes its meaning,
 /// and whenever [`Input::wire`] gives another text for the same resources: old answers are not found then.
-pub(super) const SCHEME: u32 = 1;
+pub(super) const SCHEME: u32 = 2;
 
 /// The key of the answer to a call. The text has the resources and the configuration, exactly as the function gets them.
 pub(super) fn answer_key(call: &ReproducibleCall, input: &Input<'_>) -> ResultKey {

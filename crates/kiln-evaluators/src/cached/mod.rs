@@ -216,8 +216,9 @@ impl Runner for CachedRunner {
         };
         answers.report(&CacheEvent::Miss);
         let outcome = self.runner.run(input, ctx)?;
-        // What ran may be another version than the one that the key is of.
-        let is_same = outcome.identity.as_ref() == Some(&call.identity);
+        // What ran may be another version than the one that the key is of, or had to run in another way.
+        let is_same = outcome.identity.as_ref() == Some(&call.identity)
+            && self.runner.reproducible(ctx).as_ref() == Some(&call);
         let fresh = is_same.then(|| Answer::of(&outcome, input.dialect()));
         let fresh = fresh.flatten();
         match (&kept, &fresh) {

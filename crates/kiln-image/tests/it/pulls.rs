@@ -5,10 +5,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kiln_image::{ImageEvaluator, ImageOptions, IsolationLevel, PullObserver};
+use kiln_image::{ImageEvaluator, ImageOptions, IsolationLevel, LevelChoice, PullObserver};
 use kiln_krm::Dialect;
 use kiln_oci::{Digest, PullPolicy, RegistryError};
-use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Input, Outcome, RunContext, RunError};
+use kiln_runtime::{
+    Deadline, Evaluator, FunctionSpec, Input, Outcome, ReproducibleCall, RunContext, RunError,
+};
 use kiln_store::{CollectLimits, Collected, PullEvent, PullProgress, StoreError};
 
 use crate::busybox::busybox_image;
@@ -66,6 +68,11 @@ pub(crate) fn run(evaluator: &ImageEvaluator, image: &str) -> Result<Outcome, Ru
     found.into_runner().run(&input, &RunContext::default())
 }
 
+fn reproducible(evaluator: &ImageEvaluator, image: &str) -> Option<ReproducibleCall> {
+    let found = evaluator.find(&FunctionSpec::image(image)).ok().unwrap();
+    found.into_runner().reproducible(&RunContext::default())
+}
+
 #[expect(clippy::print_stderr, reason = "a skipped test is visible")]
 pub(crate) fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
@@ -95,14 +102,48 @@ fn a_static_program_is_pulled_and_runs_without_namespaces() {
     };
     let evaluator = ImageEvaluator::new(test.options());
     let image = test.image("v1");
+    // Before and after it is known that it runs in place.
+    assert_eq!(reproducible(&evaluator, &image), None);
     match run(&evaluator, &image) {
         Err(error) if error.to_string().contains("no Landlock") => {
             skip("the kernel has no Landlock");
         }
         ran => assert_eq!(ran.unwrap().exit_code, 0),
     }
+    assert_eq!(reproducible(&evaluator, &image), None);
     assert!(evaluator.probe_namespaces().is_err());
     assert_eq!(evaluator.level_used(&image), Some(IsolationLevel::Landlock));
+}
+
+/// An image that runs in place can read files of this machine, and the level is part of what an answer depends on.
+#[test]
+fn answers_depend_on_the_level() {
+    let Some(test) = PullTest::new() else {
+        return;
+    };
+    let image = test.image("v1");
+    let with = |levels| {
+        ImageEvaluator::new(ImageOptions {
+            levels,
+            ..test.options()
+        })
+    };
+    let in_place = with(LevelChoice::Landlock);
+    assert_eq!(reproducible(&in_place, &image), None);
+    let isolated = with(LevelChoice::Namespaces);
+    if let Err(error) = isolated.probe_namespaces() {
+        return skip(&format!("no namespaces: {error}"));
+    }
+    let before = reproducible(&isolated, &image).unwrap();
+    assert_eq!(run(&isolated, &image).unwrap().exit_code, 0);
+    assert_eq!(reproducible(&isolated, &image).as_ref(), Some(&before));
+    let interface = match isolated.level_used(&image).unwrap() {
+        IsolationLevel::Namespaces => "wire in namespaces",
+        IsolationLevel::NamespacesWithOuterProc => "wire with the outer /proc",
+        IsolationLevel::Landlock => panic!("in place"),
+    };
+    assert_eq!(before.interface, interface);
+    assert_eq!(reproducible(&with(LevelChoice::Any), &image), Some(before));
 }
 
 /// Sends what it is notified of.

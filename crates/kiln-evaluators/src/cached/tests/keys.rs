@@ -102,8 +102,8 @@ fn the_scheme_is_raised_when_a_field_changes() {
     let text = list("");
     let key = answer_key(&call("1"), &Input::from_wire(Dialect::Current, &text));
     let expected = (
-        1,
-        "971c40401258f3e01b9ccafa05b31cf1e97aba93ebffbde45aae3b013363b4f9",
+        2,
+        "e763fa01e21b6f85277ddc43eb34436dd2ebb73290e6337d9a98e9a003332eea",
     );
     assert_eq!((SCHEME, key.hex()), expected);
 }
