@@ -36,11 +36,13 @@ pub struct SignatureBlob {
 }
 
 /// What a registry has as signatures of a manifest.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub struct FoundSignatures {
     pub blobs: Vec<SignatureBlob>,
     /// Where they were looked up, for messages.
     pub searched: Vec<String>,
+    /// Why bundles are missing. The classic signatures are complete, and one of them may be enough.
+    pub bundle_error: Option<RegistryError>,
 }
 
 impl RegistryClient {
@@ -52,49 +54,94 @@ impl RegistryClient {
         limits: &SignatureLimits,
     ) -> Result<FoundSignatures, RegistryError> {
         let endpoint = RepositoryEndpoint::new(reference);
-        let mut searched = Vec::new();
-        let mut layers = Vec::new();
+        let mut found = FoundSignatures {
+            blobs: Vec::new(),
+            searched: Vec::new(),
+            bundle_error: None,
+        };
         let tag = format!("{}-{}.sig", digest.algorithm(), digest.hex());
         // The tag of a SHA-512 digest would be too long.
         if let Some(tagged) = reference.with_tag(&tag) {
-            searched.push(tagged.to_string());
+            found.searched.push(tagged.to_string());
             match self.fetch_manifest(&endpoint, &tagged).await {
-                Ok(stored) => layers.extend(layers_of_type(stored, COSIGN_PAYLOAD)),
+                Ok(stored) => {
+                    let layers = layers_of_type(stored, COSIGN_PAYLOAD);
+                    check_count(layers.len(), reference, digest, limits)?;
+                    self.add_layers(&endpoint, layers, limits, &mut found)
+                        .await?;
+                }
                 Err(RegistryError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
+        match self
+            .add_bundles(&endpoint, reference, digest, limits, &mut found)
+            .await
+        {
+            Ok(()) => {}
+            Err(error @ RegistryError::TooManySignatures { .. }) => return Err(error),
+            Err(error) => found.bundle_error = Some(error),
+        }
+        Ok(found)
+    }
+
+    /// Adds the signatures that are referrers.
+    async fn add_bundles(
+        &self,
+        endpoint: &RepositoryEndpoint,
+        reference: &ImageReference,
+        digest: &Digest,
+        limits: &SignatureLimits,
+        found: &mut FoundSignatures,
+    ) -> Result<(), RegistryError> {
         let referrers = self
-            .referrers(&endpoint, reference, digest, SIGSTORE_BUNDLE)
+            .referrers(endpoint, reference, digest, SIGSTORE_BUNDLE)
             .await?;
-        searched.push(referrers.source);
-        let too_many = || RegistryError::TooManySignatures {
-            subject: reference.with_digest(digest.clone()).to_string(),
-            limit: limits.count,
-        };
+        found.searched.push(referrers.source);
         let referrers = referrers.referrers.into_iter();
         let referrers = referrers.map(|referrer| referrer.descriptor);
         let referrers: Vec<Descriptor> = referrers.filter(is_signature).collect();
-        if layers.len() + referrers.len() > limits.count {
-            return Err(too_many());
-        }
+        let classic = found.blobs.len();
+        check_count(classic + referrers.len(), reference, digest, limits)?;
+        let mut layers = Vec::new();
         for referrer in referrers {
             let by_digest = reference.with_digest(referrer.digest);
-            let stored = self.fetch_manifest(&endpoint, &by_digest).await?;
+            let stored = self.fetch_manifest(endpoint, &by_digest).await?;
             layers.extend(layers_of_type(stored, SIGSTORE_BUNDLE));
         }
-        if layers.len() > limits.count {
-            return Err(too_many());
-        }
-        let mut blobs = Vec::new();
-        for descriptor in layers {
-            let bytes = self
-                .fetch_blob(&endpoint, &descriptor, limits.bytes)
-                .await?;
-            blobs.push(SignatureBlob { descriptor, bytes });
-        }
-        Ok(FoundSignatures { blobs, searched })
+        check_count(classic + layers.len(), reference, digest, limits)?;
+        self.add_layers(endpoint, layers, limits, found).await
     }
+
+    /// Adds signatures with their content.
+    async fn add_layers(
+        &self,
+        endpoint: &RepositoryEndpoint,
+        layers: Vec<Descriptor>,
+        limits: &SignatureLimits,
+        found: &mut FoundSignatures,
+    ) -> Result<(), RegistryError> {
+        for descriptor in layers {
+            let bytes = self.fetch_blob(endpoint, &descriptor, limits.bytes).await?;
+            found.blobs.push(SignatureBlob { descriptor, bytes });
+        }
+        Ok(())
+    }
+}
+
+fn check_count(
+    count: usize,
+    reference: &ImageReference,
+    digest: &Digest,
+    limits: &SignatureLimits,
+) -> Result<(), RegistryError> {
+    if count <= limits.count {
+        return Ok(());
+    }
+    Err(RegistryError::TooManySignatures {
+        subject: reference.with_digest(digest.clone()).to_string(),
+        limit: limits.count,
+    })
 }
 
 /// The layers of a manifest that have a media type. An index has no layers.

@@ -19,6 +19,8 @@ struct SignedRegistry {
     store: Store,
     /// The pages of the referrers API; none without the API.
     pages: Vec<String>,
+    /// The answer to requests for other pages.
+    without_page: Reply,
 }
 
 fn digest() -> Digest {
@@ -30,6 +32,7 @@ impl SignedRegistry {
         SignedRegistry {
             store: sample().0,
             pages: Vec::new(),
+            without_page: Reply::new(404),
         }
     }
 
@@ -57,7 +60,11 @@ impl SignedRegistry {
 
     async fn find(self) -> (Result<FoundSignatures, RegistryError>, Vec<String>) {
         let network = TestNetwork::default();
-        let SignedRegistry { store, pages } = self;
+        let SignedRegistry {
+            store,
+            pages,
+            without_page,
+        } = self;
         network.add("r.test:443", move |request| {
             let Some((_, rest)) = request.target.split_once("/referrers/") else {
                 return store.respond(request);
@@ -65,7 +72,7 @@ impl SignedRegistry {
             let page = rest.split_once("page=").map_or("0", |(_, page)| page);
             let page: usize = page.parse().unwrap();
             let Some(body) = pages.get(page) else {
-                return Reply::new(404);
+                return without_page.clone();
             };
             let reply = Reply::new(200).with("content-type", OCI_INDEX);
             let next = format!("</v2/a/b/referrers/x?page={}>; rel=\"next\"", page + 1);
@@ -92,6 +99,11 @@ fn referrer(descriptor: &Descriptor, artifact_type: Option<&str>) -> serde_json:
 
 fn page(entries: &[serde_json::Value]) -> String {
     json!({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}).to_string()
+}
+
+/// Why bundles are missing.
+fn bundle_error(found: Result<FoundSignatures, RegistryError>) -> Option<RegistryError> {
+    found.unwrap().bundle_error
 }
 
 fn contents(found: &FoundSignatures) -> Vec<&str> {
@@ -196,7 +208,90 @@ async fn without_the_api_referrers_are_in_a_tagged_index() {
     let registry = SignedRegistry::new();
     registry.add(Some(&index_tag()), SIGSTORE_BUNDLE, &["one"]);
     let (found, _) = registry.find().await;
-    assert!(matches!(found, Err(RegistryError::Protocol { .. })));
+    let error = bundle_error(found);
+    assert!(matches!(error, Some(RegistryError::Protocol { .. })));
+}
+
+/// Registries answer in many ways that they do not have the API.
+#[tokio::test(start_paused = true)]
+async fn signatures_are_found_whatever_a_registry_answers_for_referrers() {
+    let html = "<html><body>Sign in</body></html>";
+    let empty = page(&[]);
+    let without_api = [
+        Reply::new(404),
+        Reply::new(400).body("{\"errors\":[{\"code\":\"UNSUPPORTED\"}]}"),
+        Reply::new(405),
+        Reply::new(406).with("content-type", "text/html").body(html),
+        Reply::new(501),
+        Reply::new(200).with("content-type", "text/html").body(html),
+        Reply::new(200).with("content-type", OCI_INDEX).body(html),
+        Reply::new(200)
+            .with("content-type", "application/json")
+            .body("{}"),
+        Reply::new(200)
+            .with("content-type", OCI_INDEX)
+            .body("{\"manifests\":1}"),
+        Reply::new(200)
+            .with("content-type", "application/json")
+            .body(empty),
+        Reply::new(200).body("{\"errors\":[]}"),
+        Reply::new(200),
+        Reply::new(204),
+    ];
+    for without_page in without_api {
+        let registry = SignedRegistry::new();
+        let bundle = registry.add(None, SIGSTORE_BUNDLE, &["bundle"]);
+        registry.add(Some(&classic_tag()), COSIGN_PAYLOAD, &["classic"]);
+        let index = page(&[referrer(&bundle, Some(SIGSTORE_BUNDLE))]);
+        let name = format!("a/b:{}", index_tag());
+        registry.store.put_manifest(&name, OCI_INDEX, index);
+        let answer = format!("{without_page:?}");
+        let (found, _) = SignedRegistry {
+            without_page,
+            ..registry
+        }
+        .find()
+        .await;
+        let found = found.unwrap();
+        assert_eq!(contents(&found), ["classic", "bundle"], "{answer}");
+        assert!(found.bundle_error.is_none(), "{answer}");
+    }
+    // Errors. The classic signature may be enough.
+    for status in [401, 403, 408, 418, 429, 500, 502, 503, 504] {
+        let registry = SignedRegistry::new();
+        registry.add(Some(&classic_tag()), COSIGN_PAYLOAD, &["classic"]);
+        let (found, _) = SignedRegistry {
+            without_page: Reply::new(status),
+            ..registry
+        }
+        .find()
+        .await;
+        let found = found.unwrap();
+        assert_eq!(contents(&found), ["classic"], "{status}");
+        assert!(found.bundle_error.is_some(), "{status}");
+    }
+    // With the API, entries count, and an empty list has no fallback.
+    for content_type in [
+        OCI_INDEX,
+        "Application/vnd.oci.image.index.v1+JSON; charset=utf-8",
+    ] {
+        let registry = SignedRegistry::new();
+        let bundle = registry.add(None, SIGSTORE_BUNDLE, &["bundle"]);
+        let index = page(&[referrer(&bundle, Some(SIGSTORE_BUNDLE))]);
+        let name = format!("a/b:{}", index_tag());
+        registry.store.put_manifest(&name, OCI_INDEX, index);
+        let empty = page(&[]).replace("[]", "null");
+        let without_page = Reply::new(200)
+            .with("content-type", content_type)
+            .body(empty);
+        let (found, _) = SignedRegistry {
+            without_page,
+            ..registry
+        }
+        .find()
+        .await;
+        assert!(contents(&found.unwrap()).is_empty());
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +306,8 @@ async fn altered_manifests_and_signatures_are_refused() {
         .store
         .put_manifest(&name, OCI_MANIFEST, "{\"schemaVersion\":2}");
     let (found, _) = registry.find().await;
-    assert!(matches!(found, Err(RegistryError::Digest { .. })));
+    let error = bundle_error(found);
+    assert!(matches!(error, Some(RegistryError::Digest { .. })));
 
     let registry = SignedRegistry::new();
     registry.add(Some(&classic_tag()), COSIGN_PAYLOAD, &["one"]);
@@ -266,13 +362,17 @@ async fn number_and_size_are_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn invalid_and_endless_lists_are_refused() {
-    let mut registry = SignedRegistry::new();
-    registry.pages = vec!["{\"manifests\":1}".to_owned()];
-    let (found, _) = registry.find().await;
-    assert!(matches!(found, Err(RegistryError::Protocol { .. })));
+    for (first, second) in [(page(&[]), "{\"manifests\":1}"), (page(&[]), "<html>")] {
+        let mut registry = SignedRegistry::new();
+        registry.pages = vec![first, second.to_owned()];
+        let (found, _) = registry.find().await;
+        let error = bundle_error(found);
+        assert!(matches!(error, Some(RegistryError::Protocol { .. })));
+    }
     let mut registry = SignedRegistry::new();
     registry.pages = vec![page(&[]); 100];
     let (found, requests) = registry.find().await;
-    assert!(matches!(found, Err(RegistryError::Protocol { .. })));
+    let error = bundle_error(found);
+    assert!(matches!(error, Some(RegistryError::Protocol { .. })));
     assert_eq!(requests.len(), 33);
 }

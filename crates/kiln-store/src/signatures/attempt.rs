@@ -56,17 +56,20 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Checks the signatures of the registry, and keeps valid ones in the store.
+    /// Checks the signatures of the registry, and keeps valid ones in the store. It is an error if some could not be read and no
+    /// other one is valid.
     pub(super) async fn check_registry(
         &mut self,
         registry: &RegistryClient,
         store: Option<&Store>,
     ) -> Result<(), RegistryError> {
+        let mut bundle_error = None;
         for digest in self.chain {
             let reference = self.request.reference;
             let found = registry.signatures(reference, digest, &LIMITS).await?;
             self.searched.extend(found.searched);
             if !self.check(digest, &found.blobs) {
+                bundle_error = bundle_error.or(found.bundle_error);
                 continue;
             }
             if let Some(store) = store {
@@ -76,9 +79,9 @@ impl<'a> Attempt<'a> {
                 // Without them the registry is asked again next time.
                 let _ = blocking(keep).await;
             }
-            break;
+            return Ok(());
         }
-        Ok(())
+        bundle_error.map_or(Ok(()), Err)
     }
 
     /// Checks the signatures of one digest. Returns whether one is valid.

@@ -178,6 +178,9 @@ pub async fn pull_signatures(
         let found = registry.signatures(reference, &digest, &LIMITS).await?;
         let (store, repository) = (store.clone(), repository(reference));
         blocking(move || store.keep_signatures(&repository, &digest, &found.blobs)).await?;
+        if let Some(error) = found.bundle_error {
+            return Err(error.into());
+        }
     }
     Ok(())
 }

@@ -54,6 +54,8 @@ pub(crate) enum Behaviour {
     Whole,
     /// Ranges are refused.
     NoRange,
+    /// The status, with a text for people.
+    Status(u16),
 }
 
 impl TestRegistry {
@@ -237,6 +239,10 @@ impl TestRegistry {
             });
             (content.answers.get(path).cloned(), behaviour)
         };
+        if let Some(Behaviour::Status(status)) = behaviour {
+            let head = format!("HTTP/1.1 {status} Text\r\ncontent-length: 2\r\n\r\nno");
+            return stream.write_all(head.as_bytes()).ok();
+        }
         let Some((media_type, body)) = answer else {
             let head = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
             return stream.write_all(head.as_bytes()).ok();

@@ -11,7 +11,7 @@ use kiln_store::{
 };
 
 use crate::images::{TestStore, amd64, layer, pull, runtime, spec};
-use crate::registry::TestRegistry;
+use crate::registry::{Behaviour, TestRegistry};
 use crate::sign::{Signer, bundle_files, classic_files};
 
 /// The image `a/b:v1`, an index with one image, in a registry; a store and a key.
@@ -142,6 +142,57 @@ fn signatures_of_index_and_image_count_in_both_formats() {
             test.check(PullPolicy::IfNotPresent, signed, format, source);
         }
     }
+}
+
+/// A problem with referrers matters only if nothing else is valid.
+#[test]
+fn a_classic_signature_is_enough_if_referrers_cannot_be_read() {
+    let referrers = "?artifactType=application%2Fvnd.dev.sigstore.bundle.v0.3%2Bjson";
+    for status in [200, 400, 403, 404, 405, 406, 418, 500, 501] {
+        let is_error = matches!(status, 403 | 418 | 500);
+        for is_index in [true, false] {
+            let (format, source) = (SignatureFormat::Classic, SignatureSource::Registry);
+            let test = SignedTest::new();
+            test.registry.behave(referrers, Behaviour::Status(status));
+            let signed = if is_index { &test.index } else { &test.image };
+            test.add_classic(&test.name(), signed, signed);
+            test.check(PullPolicy::IfNotPresent, signed, format, source);
+            // An invalid one is not.
+            let result = test.verify_with(
+                &Signer::new(),
+                PullPolicy::IfNotPresent,
+                RepositoryCheck::Same,
+            );
+            let is_registry = matches!(&result, Err(SignatureError::Pull(_)));
+            assert_eq!(is_registry, is_error, "{status} {result:?}");
+
+            let test = SignedTest::new();
+            test.registry.behave(referrers, Behaviour::Status(status));
+            let signed = if is_index { &test.index } else { &test.image };
+            test.add_bundle(signed, false);
+            match is_error {
+                true => assert!(test.verify(PullPolicy::IfNotPresent).is_err(), "{status}"),
+                false => test.check(
+                    PullPolicy::IfNotPresent,
+                    signed,
+                    SignatureFormat::Bundle,
+                    source,
+                ),
+            }
+        }
+    }
+    // What can be read is kept.
+    let test = SignedTest::new();
+    test.registry.behave(referrers, Behaviour::Status(418));
+    test.add_classic(&test.name(), &test.index, &test.index);
+    test.pull();
+    let client = test.registry.client();
+    let store = &test.test.store;
+    let platform = amd64();
+    let pulled = pull_signatures(&client, store, &test.reference, &platform);
+    assert!(runtime().block_on(pulled).is_err());
+    let (format, source) = (SignatureFormat::Classic, SignatureSource::Store);
+    test.check(PullPolicy::Never, &test.index, format, source);
 }
 
 #[test]
