@@ -1,5 +1,7 @@
 //! One call of a function on a list of resources: all steps before and after it, in kpt's order.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::time::Instant;
 
 use kiln_krm::annotations::PACKAGE_PATH;
@@ -94,7 +96,12 @@ impl FunctionCall<'_> {
         };
         let mut done = self.perform(inputs, &mut account);
         if let Some(secrets) = self.secrets_in_texts(inputs, &done, &account.result) {
-            secrets.mask_result(&mut account.result);
+            let names = OnceCell::new();
+            let is_name = |text: &str| {
+                let names = names.get_or_init(|| public_names(inputs));
+                names.contains(text)
+            };
+            secrets.mask_result(&mut account.result, is_name);
             done = done.map_err(|error| error.without_secrets(&secrets));
         }
         let CallAccount {
@@ -483,6 +490,16 @@ fn bad_output(error: impl std::error::Error) -> CallError {
 
 fn not_krm(error: ListNotKrm) -> CallError {
     CallError::Failure(Failure::NotKrm(Box::new(error)))
+}
+
+/// What names resources and files, and so is in logs anyway.
+fn public_names(inputs: &[Resource]) -> HashSet<&str> {
+    let names = inputs.iter().flat_map(|input| {
+        let meta = input.meta();
+        let (path, _) = input.file_place();
+        [meta.api_version, meta.kind, meta.name, meta.namespace, path]
+    });
+    names.collect()
 }
 
 /// Assigns returned resources to the calling package unless they name another.

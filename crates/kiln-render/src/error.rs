@@ -146,6 +146,10 @@ impl Failure {
         {
             secrets.mask_in_place(text);
         }
+        if let Failure::NotKrm(error) = &mut self {
+            secrets.mask_in_place(&mut error.path);
+            secrets.mask_in_place(&mut error.index);
+        }
         self
     }
 

@@ -88,6 +88,11 @@ pub fn render(
     };
     let is_wanted = trace.is_none() || saves;
     let finished = is_wanted.then(|| finish(resources, options)).transpose();
+    // A function may have put anything into the annotations that it quotes.
+    let finished = finished.map_err(|text| match options.functions.compat {
+        RenderCompat::Kiln => state.read.secrets().into_mask().mask(&text),
+        RenderCompat::Kpt => text,
+    });
     let (resources, message, error) = match (finished, trace) {
         (Ok(resources), None) => (resources, None, None),
         (Ok(resources), Some(trace)) => {

@@ -2,6 +2,14 @@
 
 use std::fmt;
 
+/// How the only message begins that quotes the text.
+const UNKNOWN_ANCHOR: &str = "unknown anchor '";
+
+/// The message about an alias.
+pub(crate) fn unknown_anchor(name: &str) -> String {
+    format!("{UNKNOWN_ANCHOR}{name}' referenced")
+}
+
 /// A position in a text, counted from one; columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -41,10 +49,14 @@ impl Error {
         self.go_line
     }
 
-    /// The error whose report does not show the line, because the text is secret.
+    /// The error that shows nothing of the text, because it is secret.
     #[must_use]
-    pub fn without_line(self) -> Error {
+    pub fn without_text(self) -> Error {
         Error {
+            message: match self.message.starts_with(UNKNOWN_ANCHOR) {
+                true => "unknown anchor referenced".to_owned(),
+                false => self.message,
+            },
             snippet: Snippet::default(),
             ..self
         }

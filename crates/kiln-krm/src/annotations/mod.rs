@@ -45,6 +45,20 @@ pub(crate) fn reader_keys(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
+/// The keys that readers and calls of functions set, which are not in files.
+pub const TRANSIENT: [&str; 10] = [
+    INDEX,
+    LEGACY_INDEX,
+    PATH,
+    LEGACY_PATH,
+    PACKAGE_PATH,
+    SEQINDENT,
+    ID,
+    LEGACY_ID,
+    RESOURCE_ID,
+    MIGRATION_ID,
+];
+
 /// Whether a key is about the file of a resource, not about the resource.
 pub(crate) fn is_place(key: &str) -> bool {
     key == PACKAGE_PATH || reader_keys(Dialect::Current).contains(&key)

@@ -130,8 +130,21 @@ pub enum WriteError {
     Encode(#[from] EncodeError),
 }
 
-/// The changes that write these resources to the package, by path.
+/// The changes that write these resources to the package, by path. The error shows no values of Secrets of `before`; those of the
+/// original tools do.
 pub fn plan_write(
+    resources: Vec<Resource>,
+    before: &ReadSet,
+    options: &WriteOptions,
+) -> Result<Vec<FileChange>, WriteError> {
+    let planned = plan_all(resources, before, options);
+    planned.map_err(|error| match options.bytes {
+        Bytes::Keep => before.secrets().into_mask().mask_write_error(error),
+        Bytes::Reencode => error,
+    })
+}
+
+fn plan_all(
     resources: Vec<Resource>,
     before: &ReadSet,
     options: &WriteOptions,
@@ -160,6 +173,15 @@ pub fn plan_write(
 /// Refuses changes of files of the package that are not files of resources, such as those in `.krmignore`. The original
 /// tools replace them.
 pub fn check_targets(
+    changes: &[FileChange],
+    before: &ReadSet,
+    files: &dyn FileSource,
+) -> Result<(), WriteError> {
+    let checked = check_all_targets(changes, before, files);
+    checked.map_err(|error| before.secrets().into_mask().mask_write_error(error))
+}
+
+fn check_all_targets(
     changes: &[FileChange],
     before: &ReadSet,
     files: &dyn FileSource,

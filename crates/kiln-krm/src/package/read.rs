@@ -8,6 +8,7 @@ use super::walk::{ListOptions, list_package_files};
 use crate::origin::SourceFile;
 use crate::read::{FileOptions, ReadError, read_file};
 use crate::resource::Resource;
+use crate::secrets::SecretValues;
 
 /// Why a package cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -74,6 +75,15 @@ impl ReadSet {
 
     pub fn get(&self, path: &str) -> Option<&Arc<SourceFile>> {
         self.files.get(path)
+    }
+
+    /// The values of the Secrets in the files.
+    pub fn secrets(&self) -> SecretValues {
+        let mut secrets = SecretValues::default();
+        for file in self.files.values() {
+            secrets.add_file(file.bytes());
+        }
+        secrets
     }
 
     /// All paths in order.

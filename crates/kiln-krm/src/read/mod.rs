@@ -27,7 +27,7 @@ use crate::legacy_words;
 use crate::list::{ResourceList, Wrapper};
 use crate::origin::{DocumentRange, Origin, SourceFile};
 use crate::resource::Resource;
-use crate::secrets::may_have_secrets;
+use crate::secrets::{MASKED, may_have_secrets};
 
 pub use answer::{AnswerError, read_answer};
 pub(crate) use seqindent::guess as guess_style;
@@ -240,7 +240,7 @@ pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
 /// The documents of a text and the styles guessed for them, without annotations.
 pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>, ReadError> {
     let dialect = Dialect::Current;
-    let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
+    let ranges = split_documents(bytes, dialect)?;
     let mut documents = Vec::new();
     for range in ranges {
         if let Some((document, text)) = parse_piece(bytes, range, dialect, TrailingText::Ignored)? {
@@ -248,6 +248,16 @@ pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>,
         }
     }
     Ok(documents)
+}
+
+/// The documents of a text. A line that separates none may be part of a value.
+fn split_documents(bytes: &[u8], dialect: Dialect) -> Result<Vec<Range<usize>>, ReadError> {
+    split::split(bytes, dialect).map_err(|line| {
+        ReadError::Separator(match may_have_secrets(bytes) {
+            true => MASKED.to_owned(),
+            false => line,
+        })
+    })
 }
 
 /// A document and the text it was parsed from.
@@ -268,7 +278,7 @@ fn parse_piece(
     };
     let document = document.map_err(|error| ReadError::Malformed {
         error: match may_have_secrets(&text) {
-            true => error.without_line(),
+            true => error.without_text(),
             false => error,
         },
         lines_before: memchr_iter(b'\n', bytes.get(..start).unwrap_or_default()).count(),
@@ -291,7 +301,7 @@ struct Pieces {
 
 impl Pieces {
     fn read(bytes: &[u8], dialect: Dialect, marks: &Marks<'_>) -> Result<Pieces, ReadError> {
-        let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
+        let ranges = split_documents(bytes, dialect)?;
         let mut pieces = Pieces {
             documents: Vec::new(),
             places: Vec::new(),

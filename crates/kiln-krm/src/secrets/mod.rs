@@ -1,9 +1,10 @@
 //! The values of Secrets, and texts without them.
 //!
 //! Texts for people (logs, errors, reports) are searched for the values of the Secrets that a command knows, as they are in the
-//! file, decoded, and with the escapes of printed structures; a value that is JSON or YAML has values of its own. Other resources
-//! and configurations are treated like Secrets if they have the annotation [`SECRET`].
+//! file, decoded, in base64, and with the escapes of printed structures; a value may have values of its own. Other resources and
+//! configurations are treated like Secrets if they have the annotation [`SECRET`].
 
+mod contained;
 mod spellings;
 
 use std::collections::BTreeSet;
@@ -11,11 +12,14 @@ use std::collections::BTreeSet;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use kiln_go::atoi;
 use kiln_yaml::{Document, NodeRef, parse_until_error};
 use memchr::memmem;
 
-use crate::results::{FunctionResult, ResultItem};
-use spellings::spellings;
+use crate::package::WriteError;
+use crate::results::{Field, File, FunctionResult, ResourceRef, ResultItem};
+use contained::contained_values;
+use spellings::{encoded, shortened, spellings};
 
 /// `true` marks a resource whose values are secret.
 pub const SECRET: &str = "kiln.dev/secret";
@@ -96,22 +100,35 @@ impl SecretValues {
     fn add_text(&mut self, value: &str) {
         let mut level = vec![value.to_owned()];
         for _ in 0..DEPTH {
+            let mut next = Vec::new();
             for value in &level {
                 self.add_lines(value);
-            }
-            let contained = level.iter().flat_map(|value| {
                 let decoded = decode_base64(value);
-                decoded.into_iter().chain(contained_values(value))
-            });
-            level = contained.collect();
+                // Many words are base64 of something, too.
+                if decoded.is_none() || value.len() < PIECE {
+                    self.add_encoded(value);
+                }
+                next.extend(decoded);
+                next.extend(contained_values(value));
+            }
+            level = next;
         }
     }
 
     fn add_lines(&mut self, value: &str) {
-        for line in value.lines().map(str::trim) {
-            if line.len() >= SHORTEST_VALUE && !WORDS.contains(&line) {
-                self.values.extend(pieces(line).flat_map(spellings));
-            }
+        for line in value.lines().map(str::trim).filter(|line| is_value(line)) {
+            self.values.extend(pieces(line).flat_map(spellings));
+            self.values.extend(shortened(line));
+        }
+    }
+
+    /// Adds a value as `data` of a Secret has it.
+    fn add_encoded(&mut self, value: &str) {
+        if !is_value(value.trim()) {
+            return;
+        }
+        for text in encoded(value) {
+            self.values.extend(pieces(&text).map(str::to_owned));
         }
     }
 
@@ -164,25 +181,88 @@ impl SecretMask {
         *text = self.mask(text);
     }
 
-    /// Replaces the values in everything that a function printed and reported.
-    pub fn mask_result(&self, result: &mut FunctionResult) {
+    /// Replaces the values in everything that a function printed and reported. The names of the resources that it got are no
+    /// secret, even if a value is a part of one.
+    pub fn mask_result(&self, result: &mut FunctionResult, is_name: impl Fn(&str) -> bool) {
+        let mask_name = |text: &mut String| {
+            if !is_name(text) {
+                self.mask_in_place(text);
+            }
+        };
         self.mask_in_place(&mut result.stderr);
         for item in &mut result.results {
+            let has_severity = item.known_severity().is_some();
             let ResultItem {
                 message,
+                severity,
+                resource_ref,
                 field,
+                file,
                 tags,
-                severity: _,
-                resource_ref: _,
-                file: _,
             } = item;
             self.mask_in_place(message);
-            if let Some(field) = field {
-                self.mask_in_place(&mut field.current_value);
-                self.mask_in_place(&mut field.proposed_value);
+            if !has_severity {
+                self.mask_in_place(severity);
             }
-            tags.values_mut()
-                .for_each(|value| self.mask_in_place(value));
+            if let Some(resource_ref) = resource_ref {
+                let ResourceRef {
+                    api_version,
+                    kind,
+                    name,
+                    namespace,
+                } = resource_ref;
+                [api_version, kind, name, namespace]
+                    .into_iter()
+                    .for_each(mask_name);
+            }
+            if let Some(field) = field {
+                let Field {
+                    path,
+                    current_value,
+                    proposed_value,
+                } = field;
+                [path, current_value, proposed_value]
+                    .into_iter()
+                    .for_each(|text| self.mask_in_place(text));
+            }
+            if let Some(File { path, index: _ }) = file {
+                mask_name(path);
+            }
+            *tags = std::mem::take(tags)
+                .into_iter()
+                .map(|(key, value)| (self.mask(&key), self.mask(&value)))
+                .collect();
+        }
+    }
+
+    /// Replaces the values in paths and annotations, which functions set.
+    #[must_use]
+    pub fn mask_write_error(&self, error: WriteError) -> WriteError {
+        match error {
+            WriteError::Outside { package, path } => WriteError::Outside {
+                package,
+                path: self.mask(&path),
+            },
+            WriteError::Directory(path) => WriteError::Directory(self.mask(&path)),
+            WriteError::NulInPath(path) => WriteError::NulInPath(self.mask(&path)),
+            WriteError::PathTooLong(path) => WriteError::PathTooLong(self.mask(&path)),
+            WriteError::NotRead(path) => WriteError::NotRead(self.mask(&path)),
+            WriteError::GitFile(path) => WriteError::GitFile(self.mask(&path)),
+            WriteError::Index { index, reason } => {
+                let masked = self.mask(&index);
+                match atoi(&masked) {
+                    // The reason has the text as well.
+                    Err(reason) if masked != index => WriteError::Index {
+                        index: masked,
+                        reason,
+                    },
+                    _ => WriteError::Index { index, reason },
+                }
+            }
+            error @ (WriteError::MissingMetadata
+            | WriteError::MissingAnnotation(_)
+            | WriteError::AbsolutePath
+            | WriteError::Encode(_)) => error,
         }
     }
 }
@@ -244,6 +324,11 @@ pub fn may_have_secrets(text: &[u8]) -> bool {
     after_key.any(is_kind) || text.contains(SECRET)
 }
 
+/// Whether a line is long enough to be searched for.
+fn is_value(line: &str) -> bool {
+    line.len() >= SHORTEST_VALUE && !WORDS.contains(&line)
+}
+
 /// The parts of a line, none of which is short if the line is not.
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
@@ -256,27 +341,6 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
         rest = Some(left);
         Some(piece)
     })
-}
-
-/// The values of a text that is a structure in JSON or YAML.
-fn contained_values(text: &str) -> Vec<String> {
-    // Most values are one word, which is not parsed.
-    if !text.contains([':', '[', '-']) {
-        return Vec::new();
-    }
-    let (documents, _) = parse_until_error(text.as_bytes());
-    let mut values = Vec::new();
-    for document in &documents {
-        let mut pending = vec![document.root()];
-        while let Some(node) = pending.pop() {
-            pending.extend(node.entries().map(|(_, value)| value));
-            pending.extend(node.items());
-            if node.is_scalar() && node.value() != text {
-                values.push(node.value().to_owned());
-            }
-        }
-    }
-    values
 }
 
 /// The text that base64 stands for, if it is text.

@@ -1,9 +1,12 @@
 //! Values of Secrets in texts.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use kiln_yaml::{Document, parse};
 
 use super::{SecretMask, SecretValues, may_have_secrets, secret_entries};
-use crate::results::{Field, FunctionResult, ResultItem};
+use crate::package::WriteError;
+use crate::results::{Field, File, FunctionResult, ResourceRef, ResultItem, Severity};
 
 fn document(text: &str) -> Document {
     parse(text).unwrap().unwrap()
@@ -20,30 +23,90 @@ fn everything_that_a_function_reports_is_masked() {
     let mask = mask("kind: Secret\ndata: {a: aHVudGVyMg==}\nstringData: {b: plain-value}\n");
     let item = ResultItem {
         message: "hunter2 is weak".to_owned(),
+        severity: "plain-value".to_owned(),
+        resource_ref: Some(ResourceRef {
+            api_version: "hunter2/v1".to_owned(),
+            kind: "hunter2".to_owned(),
+            name: "plain-value".to_owned(),
+            namespace: "plain-value-of-a-namespace".to_owned(),
+        }),
         field: Some(Field {
-            path: "data.a".to_owned(),
+            path: "data.hunter2".to_owned(),
             current_value: "aHVudGVyMg==".to_owned(),
             proposed_value: "plain-value".to_owned(),
         }),
-        tags: [("value".to_owned(), "hunter2".to_owned())].into(),
-        ..ResultItem::default()
+        file: Some(File {
+            path: "hunter2.yaml".to_owned(),
+            index: 0,
+        }),
+        tags: [("hunter2".to_owned(), "hunter2".to_owned())].into(),
     };
     let mut result = FunctionResult {
         stderr: "got hunter2\n".to_owned(),
         results: vec![item],
         ..FunctionResult::default()
     };
-    mask.mask_result(&mut result);
+    // A resource has such a name, which is no secret.
+    mask.mask_result(&mut result, |text| text == "plain-value-of-a-namespace");
     assert_eq!(result.stderr, "got (secret)\n");
     let [item] = &result.results[..] else {
         panic!("{result:?}");
     };
     assert_eq!(item.message, "(secret) is weak");
-    assert_eq!(item.tags["value"], "(secret)");
+    assert_eq!(item.severity, "(secret)");
+    let expected = ResourceRef {
+        api_version: "(secret)/v1".to_owned(),
+        kind: "(secret)".to_owned(),
+        name: "(secret)".to_owned(),
+        namespace: "plain-value-of-a-namespace".to_owned(),
+    };
+    assert_eq!(item.resource_ref, Some(expected));
+    assert_eq!(item.tags["(secret)"], "(secret)");
     let field = item.field.as_ref().unwrap();
-    assert_eq!(field.path, "data.a");
+    assert_eq!(field.path, "data.(secret)");
     assert_eq!(field.current_value, "(secret)");
     assert_eq!(field.proposed_value, "(secret)");
+    assert_eq!(item.file.as_ref().unwrap().path, "(secret).yaml");
+}
+
+/// Even if a value is such a word.
+#[test]
+fn known_severities_are_not_masked() {
+    let mask = mask_of("warning");
+    let mut result = FunctionResult {
+        results: vec![ResultItem::new(Severity::Warning, "a warning")],
+        ..FunctionResult::default()
+    };
+    mask.mask_result(&mut result, |_| false);
+    assert_eq!(result.results[0].severity, "warning");
+    assert_eq!(result.results[0].message, "a (secret)");
+}
+
+#[test]
+fn errors_of_a_write_are_masked() {
+    let mask = mask_of("hunter2");
+    let index = |index: &str| WriteError::Index {
+        index: index.to_owned(),
+        reason: kiln_go::atoi(index).unwrap_err(),
+    };
+    let path = || "a/hunter2.yaml".to_owned();
+    for error in [
+        index("hunter2"),
+        WriteError::Outside {
+            package: "/pkg".to_owned(),
+            path: path(),
+        },
+        WriteError::Directory(path()),
+        WriteError::NulInPath(path()),
+        WriteError::PathTooLong(path()),
+        WriteError::NotRead(path()),
+        WriteError::GitFile(path()),
+    ] {
+        let message = mask.mask_write_error(error).to_string();
+        assert!(message.contains("(secret)"), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+    assert_eq!(mask.mask_write_error(index("x")), index("x"));
 }
 
 #[test]
@@ -154,6 +217,76 @@ fn values_in_values_are_secret() {
     assert_eq!(mask_of(config).mask("username"), "username");
 }
 
+/// The most usual spelling of a Secret of all.
+#[test]
+fn values_are_found_in_base64() {
+    // The same in standard input of `base64`, from `printf` and from `echo`.
+    for printed in [
+        "aHVudGVyMi10ZXh0Pz8+",
+        "aHVudGVyMi10ZXh0Pz8-",
+        "aHVudGVyMi10ZXh0Pz8+Cg==",
+    ] {
+        let masked = mask_of("hunter2-text??>").mask(&format!("token: {printed}"));
+        assert_eq!(masked, "token: (secret)", "{printed}");
+    }
+    for printed in ["cGFzc3dvcmQx", "cGFzc3dvcmQxMg==", "cGFzc3dvcmQxMg"] {
+        let value = if printed.len() == 12 {
+            "password1"
+        } else {
+            "password12"
+        };
+        let masked = mask_of(value).mask(printed);
+        assert_eq!(masked, "(secret)", "{printed}");
+    }
+    // In lines, as `base64` prints it.
+    let long: String = (0..400).map(|n| format!("{n} ")).collect();
+    let encoded = STANDARD.encode(&long);
+    let lines = encoded.as_bytes().chunks(76).map(String::from_utf8_lossy);
+    let mask = mask_of(&long);
+    for line in lines {
+        assert_eq!(mask.mask(&line), "(secret)");
+    }
+    assert_eq!(mask.mask(&encoded), "(secret)");
+}
+
+#[test]
+fn values_of_settings_are_secret() {
+    for value in [
+        "DB_USER=app\nDB_PASSWORD=hunter2-db\n",
+        "export DB_PASSWORD='hunter2-db' # old\n",
+        "[client]\npassword = hunter2-db ; of the server\n",
+        "db.url = jdbc:postgresql://h/d?user=app&password=hunter2-db\n",
+        "#password=hunter2-db\nport=1\n",
+        "db.user=x\ndb.password: hunter2-db\n",
+        "Server=h;User Id=sa;Password=hunter2-db;",
+        "host=h user=app password=hunter2-db sslmode=off",
+        "postgres://app:hunter2-db@h:5432/d?sslmode=off",
+        "DATABASE_URL=\"postgres://app:hunter2%2Ddb@h/d\"\n",
+        "https://hunter2-db@git.example.com/x.git",
+        "*hunter2-db",
+    ] {
+        let mask = mask_of(value);
+        let message = mask.mask("login with hunter2-db failed");
+        assert_eq!(message, "login with (secret) failed", "{value}");
+    }
+    let mask = mask_of("https://app:hunter2-db@h/");
+    // A header for basic authentication.
+    assert_eq!(mask.mask("Basic YXBwOmh1bnRlcjItZGI="), "Basic (secret)");
+    // Keys and hosts are not values, and other texts are no settings.
+    let mask = mask_of("DB_PASSWORD=hunter2-db\nhttps://example.com/a@b\n");
+    assert_eq!(
+        mask.mask("DB_PASSWORD example.com"),
+        "DB_PASSWORD example.com"
+    );
+}
+
+#[test]
+fn shortened_values_are_secret() {
+    let message = "cannot unmarshal !!str `hunter2...` into int";
+    let masked = mask_of("hunter2-text").mask(message);
+    assert_eq!(masked, "cannot unmarshal !!str `(secret)` into int");
+}
+
 #[test]
 fn a_long_value_is_one_secret() {
     let value: String = (0..2000).map(|n| format!("{n}\u{e9}\"")).collect();
@@ -171,7 +304,15 @@ fn a_long_value_is_one_secret() {
 fn no_value_makes_a_search_too_long() {
     let deep = "[".repeat(100_000);
     let quotes = "\"".repeat(100_000);
-    for value in [deep, quotes, "a: ".repeat(30_000), "\\'".repeat(50_000)] {
+    for value in [
+        deep,
+        quotes,
+        "a: ".repeat(30_000),
+        "\\'".repeat(50_000),
+        "a=".repeat(50_000),
+        "a=b ".repeat(30_000),
+        "a://b:c@".repeat(15_000),
+    ] {
         assert_eq!(mask_of(&value).mask("plain"), "plain");
     }
 }

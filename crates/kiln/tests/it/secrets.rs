@@ -98,18 +98,98 @@ fn a_program_that_prints_its_input_shows_no_values() {
 }
 
 #[test]
-fn errors_about_malformed_secrets_show_no_line() {
+fn no_text_of_a_result_shows_a_value() {
     let env = package("pass");
-    let broken = SECRET.replace("hunter2-text", "hunter2-text: more");
-    env.write("pkg/secret.yaml", &broken);
-    for command in ["render", "eval", "source"] {
-        let mut args = vec!["fn", command, "pkg"];
-        if command == "eval" {
-            args.push("--image=starlark:v0.4.3");
-        }
-        let outcome = env.kiln(&args, "");
-        assert_eq!(outcome.code, Some(1), "{outcome:?}");
-        assert!(outcome.stderr.contains("pkg/secret.yaml:"), "{outcome:?}");
-        assert!(!outcome.stderr.contains("hunter2"), "{outcome:?}");
+    let results = "results:
+- message: in all texts
+  severity: hunter2-text
+  resourceRef: {apiVersion: hunter2-text, kind: hunter2-text, name: hunter2-text, namespace: hunter2-text}
+  field: {path: data.hunter2-text, currentValue: hunter2-text}
+  file: {path: hunter2-text.yaml}
+  tags: {hunter2-text: aHVudGVyMi10ZXh0}
+";
+    env.write("results.yaml", results);
+    let path = env.work().join("results.yaml").display().to_string();
+    env.write_program("report", &format!("#!/bin/sh\ncat\ncat {path}\n"));
+    fs::create_dir(env.work().join("out")).unwrap();
+    let program = env.work().join("report").display().to_string();
+    let eval = [
+        "fn",
+        "eval",
+        "pkg",
+        "--exec-sandbox=off",
+        "--results-dir=out",
+        "--exec",
+        &program,
+    ];
+    let outcome = env.kiln(&eval, "");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    check_hidden(&outcome);
+    let written = fs::read_to_string(env.work().join("out/results.yaml")).unwrap();
+    for hidden in ["hunter2", "aHVudGVy"] {
+        assert!(!written.contains(hidden), "{written}");
     }
+}
+
+/// They quote annotations that the function set.
+#[test]
+fn errors_after_a_function_show_no_values() {
+    for annotation in ["index", "path", "package-path"] {
+        let env = package("pass");
+        let value = match annotation {
+            "path" => "../hunter2-text",
+            _ => "hunter2-text",
+        };
+        let script = format!("#!/bin/sh\nsed 's#\\(io/{annotation}\\): .*#\\1: {value}#'\n");
+        env.write_program("set", &script);
+        let program = env.work().join("set").display().to_string();
+        let kptfile = format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - exec: {program}\n"
+        );
+        env.write("pkg/Kptfile", &kptfile);
+        let eval = format!("fn eval pkg --exec-sandbox=off --exec {program}");
+        for words in ["fn render pkg --allow-exec --exec-sandbox=off", &eval] {
+            // Only renders of packages set it.
+            if annotation == "package-path" && words == eval {
+                continue;
+            }
+            let words: Vec<&str> = words.split(' ').collect();
+            let outcome = env.kiln(&words, "");
+            assert_eq!(outcome.code, Some(1), "{annotation}: {outcome:?}");
+            check_hidden(&outcome);
+            check_status(&env);
+        }
+    }
+}
+
+#[test]
+fn errors_about_malformed_secrets_show_no_line() {
+    for broken in [
+        "hunter2-text: more",
+        "*hunter2-text",
+        "x\n---hunter2-text\n",
+        "[*hunter2-text]",
+    ] {
+        let env = package("pass");
+        let broken = SECRET.replace("hunter2-text", broken);
+        env.write("pkg/secret.yaml", &broken);
+        for command in ["render", "eval", "source"] {
+            let mut args = vec!["fn", command, "pkg"];
+            if command == "eval" {
+                args.push("--image=starlark:v0.4.3");
+            }
+            let outcome = env.kiln(&args, "");
+            assert_eq!(outcome.code, Some(1), "{outcome:?}");
+            assert!(outcome.stderr.contains("pkg/secret.yaml"), "{outcome:?}");
+            assert!(!outcome.stderr.contains("hunter2"), "{outcome:?}");
+            check_status(&env);
+        }
+    }
+}
+
+/// The status of the package has no value.
+#[track_caller]
+fn check_status(env: &TestEnvironment) {
+    let kptfile = fs::read_to_string(env.work().join("pkg/Kptfile")).unwrap();
+    assert!(!kptfile.contains("hunter2"), "{kptfile}");
 }

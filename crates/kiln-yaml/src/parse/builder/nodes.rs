@@ -2,6 +2,7 @@
 
 use super::{AllowedNode, Builder, Comments, OpenCollection, OpenKind, Properties};
 use crate::document::Document;
+use crate::error::unknown_anchor;
 use crate::node::{KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
 use crate::parse::token::{Mark, Piece, ScanFailure, ScanResult, Stage, TokenKind, YamlToken};
 
@@ -86,7 +87,7 @@ impl Builder<'_> {
         if !self.anchors.contains(name.as_str(self.scanner.text)) {
             let name = name.as_str(self.scanner.text);
             return Err(Box::new(ScanFailure {
-                message: format!("unknown anchor '{name}' referenced"),
+                message: unknown_anchor(name),
                 context: None,
                 problem: start,
                 stage: Stage::Tree,

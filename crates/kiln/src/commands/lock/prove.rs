@@ -1,14 +1,17 @@
 //! `kiln lock --prove`: each built-in function against the image that it runs in place of, on the package's own resources.
 //!
 //! The package is rendered in memory. Where a built-in function runs, the image of the digest runs on the same input. Values,
-//! results and exit codes are compared; comments and the style of YAML are not, because kiln restores them.
+//! results and exit codes are compared; comments and the style of YAML are not, because kiln restores them. A difference is shown
+//! without the values of Secrets, because it is meant for logs and reports.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
 use kiln_evaluators::{NATIVE, by_digest};
+use kiln_krm::annotations::TRANSIENT;
 use kiln_krm::read::read_function_output;
 use kiln_krm::record::UnknownKeys;
+use kiln_krm::secrets::{SecretMask, SecretValues};
 use kiln_krm::{Dialect, ResourceList};
 use kiln_lock::{FunctionLock, LOCK_FILE};
 use kiln_render::{FunctionOptions, Jobs, PinnedImage, Pins, RenderOptions, Silent, render};
@@ -180,16 +183,22 @@ impl Runner for ProvingRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let native = self.native.run(input, ctx)?;
         let image = self.image.run(input, ctx);
+        let mut secrets = SecretValues::default();
+        let documents = input.items().iter().map(|item| item.document());
+        for document in documents.chain(input.function_config()) {
+            secrets.add_document(document);
+        }
         let mut proof = self.proof.lock().unwrap_or_else(PoisonError::into_inner);
         match image {
             Ok(image) => {
                 proof.calls += 1;
-                let difference = difference(&self.function, &native, image);
+                let difference = difference(&self.function, &native, image, secrets);
                 proof.differences.extend(difference);
                 Ok(native)
             }
             Err(error) => {
                 let reason = kiln_go::error_chain(&error);
+                let reason = secrets.into_mask().mask(&reason);
                 let problem = format!("the image of {} was not run: {reason}", self.function);
                 proof.not_run.get_or_insert(problem);
                 Err(error)
@@ -199,7 +208,12 @@ impl Runner for ProvingRunner {
 }
 
 /// The difference between two outcomes as a diff; `None` if there is none.
-fn difference(function: &str, native: &Outcome, image: Outcome) -> Option<String> {
+fn difference(
+    function: &str,
+    native: &Outcome,
+    image: Outcome,
+    mut secrets: SecretValues,
+) -> Option<String> {
     let (exit_native, exit_image) = (native.exit_text(), image.exit_text());
     let native = list(native.output.clone());
     let image = list(image.output);
@@ -210,18 +224,34 @@ fn difference(function: &str, native: &Outcome, image: Outcome) -> Option<String
     if is_equal && exit_native == exit_image {
         return None;
     }
-    let text = |exit: &str, list: Result<ResourceList, String>| match list {
-        Ok(list) => format!("# {exit}\n{}", list_text(&list)),
+    for list in [&native, &image].into_iter().flatten() {
+        for item in &list.items {
+            secrets.add_document(item.document());
+        }
+    }
+    let text = |exit: &str, list: &Result<ResourceList, String>, hidden: &[&str]| match list {
+        Ok(list) => format!("# {exit}\n{}", list_text(list, hidden)),
         Err(error) => format!("# {exit}\n# the output cannot be read: {error}\n"),
     };
-    let (native, image) = (text(&exit_native, native), text(&exit_image, image));
-    let diff = TextDiff::from_lines(&image, &native);
-    let mut diff = diff.unified_diff();
+    let texts = |hidden: &[&str]| {
+        let native = text(&exit_native, &native, hidden);
+        (text(&exit_image, &image, hidden), native)
+    };
+    let mut shown = texts(&TRANSIENT);
+    if shown.0 == shown.1 {
+        shown = texts(&[]);
+    }
     let header = (
         format!("image of {function}"),
         format!("built-in {function}"),
     );
-    Some(diff.header(&header.0, &header.1).to_string())
+    Some(diff(&header, &shown, &secrets.into_mask()))
+}
+
+fn diff(header: &(String, String), texts: &(String, String), secrets: &SecretMask) -> String {
+    let diff = TextDiff::from_lines(&texts.0, &texts.1);
+    let diff = diff.unified_diff().header(&header.0, &header.1).to_string();
+    secrets.mask(&diff)
 }
 
 fn list(output: Output) -> Result<ResourceList, String> {
@@ -250,9 +280,15 @@ fn results(list: &ResourceList) -> Option<&Document> {
     results.filter(|results| results.root().items().next().is_some())
 }
 
-fn list_text(list: &ResourceList) -> String {
-    let items = list.items.iter().map(|item| item.document());
-    let documents = items.chain(results(list));
-    let texts = documents.map(|document| kiln_yaml::to_string(document, SequenceStyle::Compact));
+/// The items and the results, without some annotations.
+fn list_text(list: &ResourceList, hidden: &[&str]) -> String {
+    let items = list.items.iter().map(|item| {
+        let mut document = item.document().clone();
+        // What has no annotations stays as it is.
+        let _ = document.root_mut().clear_annotations(hidden);
+        document
+    });
+    let documents = items.chain(results(list).cloned());
+    let texts = documents.map(|document| kiln_yaml::to_string(&document, SequenceStyle::Compact));
     texts.collect::<Vec<_>>().join("---\n")
 }

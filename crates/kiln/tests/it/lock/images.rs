@@ -125,6 +125,16 @@ fn built_in_functions_are_proven_by_their_images() {
     );
 
     use_built_in(&test, "other");
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: hunter2-is-secret\ndata:\n  token: aHVudGVyMi10b2tlbg==\n";
+    let secret = secret.replace("  name: s\n", "  name: s\n  labels:\n    tier: web\n");
+    test.test_env.write("pkg/secret.yaml", &secret);
+    let refused = run(&test, PROVE, 1);
+    // It is meant for logs and reports.
+    assert!(refused.contains(" password: (secret)\n"), "{refused}");
+    for hidden in ["hunter2", "aHVudGVy", "internal.config.kubernetes.io"] {
+        assert!(!refused.contains(hidden), "{hidden}: {refused}");
+    }
+    std::fs::remove_file(test.test_env.work().join("pkg/secret.yaml")).expect("the file");
     let refused = run(&test, PROVE, 1);
     assert!(
         refused.contains("--- image of gcr.io/kpt-fn/set-labels:v0.1.5"),
