@@ -43,6 +43,8 @@ pub enum RefusalReason {
     },
     Digest {
         rule: String,
+        /// A built-in function has no digest of its own.
+        way: RunWay,
     },
     Network {
         rule: String,
@@ -80,7 +82,7 @@ impl fmt::Display for RefusalReason {
                     quote(rule)
                 )
             }
-            RefusalReason::Digest { rule } => {
+            RefusalReason::Digest { rule, way: _ } => {
                 write!(f, "rule {} requires a digest", quote(rule))
             }
             RefusalReason::Network { rule } => {
@@ -113,6 +115,12 @@ impl PolicyRefusal {
                 "use another function, or add a way to run it to `allow` in {file}; \
                  `kiln policy check` shows how functions may run"
             ),
+            RefusalReason::Digest {
+                way: RunWay::Native,
+                ..
+            } => "run `kiln lock`, so that kiln.lock names this built-in function; or write \
+                  the image as NAME@sha256:DIGEST, which runs the image itself"
+                .to_owned(),
             RefusalReason::Digest { .. } => {
                 "write the image as NAME@sha256:DIGEST; `kiln image pull` prints the digest"
                     .to_owned()

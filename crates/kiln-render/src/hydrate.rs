@@ -309,7 +309,8 @@ impl PackageTask {
     }
 }
 
-fn failed(
+/// The failure of a package, as the package around it reports it.
+pub(crate) fn failed(
     package: &Package,
     raised: impl Into<Raised>,
     resources: Option<Vec<Resource>>,

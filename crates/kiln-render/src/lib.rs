@@ -25,6 +25,7 @@ mod package_context;
 mod pipeline;
 mod prepare;
 mod queue;
+mod refused;
 mod render;
 mod restore;
 mod selection;

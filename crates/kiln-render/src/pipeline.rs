@@ -115,12 +115,13 @@ impl PipelineRun<'_> {
                 resources: input,
             });
         }
-        let traced = |kind, index, failure, resources| {
-            let trace = Trace::new("pipeline.run", &package.path, Raised::Failure(failure));
-            PipelineStopped {
-                raised: Box::new(trace.at(FunctionPlace { kind, index }).into()),
-                resources,
-            }
+        let traced = |kind, index, failure, resources| PipelineStopped {
+            raised: Box::new(failed_function(
+                package,
+                FunctionPlace { kind, index },
+                failure,
+            )),
+            resources,
         };
         let mutated = self.run_mutators(pipeline, input, progress);
         let mut finished = mutated.map_err(|(index, failure, resources)| {
@@ -371,6 +372,12 @@ impl PipelineRun<'_> {
             context: self.context,
         }
     }
+}
+
+/// The failure of a function of a package.
+pub(crate) fn failed_function(package: &Package, place: FunctionPlace, failure: Failure) -> Raised {
+    let trace = Trace::new("pipeline.run", &package.path, Raised::Failure(failure));
+    trace.at(place).into()
 }
 
 /// Calls a mutator, keeping the two families of annotations consistent.

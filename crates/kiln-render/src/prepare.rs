@@ -16,14 +16,7 @@ impl PipelineRun<'_> {
         function: &Function,
     ) -> Result<ReadyFunction, (Box<Step>, Failure)> {
         let failed = |image: String, failure: Failure| {
-            let step = Step {
-                name: function.name.clone(),
-                image,
-                exec: function.exec.clone(),
-                exit_code: 1,
-                execution_error: failure.chain_text(),
-                ..Step::default()
-            };
+            let step = failed_step(function, image, &failure);
             (Box::new(step), failure)
         };
         if !function.exec.is_empty() && !self.options.allow_exec {
@@ -86,5 +79,17 @@ impl PipelineRun<'_> {
             .map_err(|_| Failure::Text(format!("missing function config {quoted}")))?;
         kiln_yaml::parse_first(&bytes)
             .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))
+    }
+}
+
+/// The step of a function that did not start, in the render status.
+pub(crate) fn failed_step(function: &Function, image: String, failure: &Failure) -> Step {
+    Step {
+        name: function.name.clone(),
+        image,
+        exec: function.exec.clone(),
+        exit_code: 1,
+        execution_error: failure.chain_text(),
+        ..Step::default()
     }
 }

@@ -19,6 +19,7 @@ use crate::hydrate::hydrate;
 use crate::log::Log;
 use crate::options::{RenderCompat, RenderOptions};
 use crate::package::Package;
+use crate::refused::{PackageOrder, find_refused};
 use crate::status::RenderOutcome;
 
 /// The result of a render. It exists after a failure too, because results and status report the failure.
@@ -77,10 +78,14 @@ pub fn render(
         .map_err(|trace| Trace::new("fn.render", options.root, trace))?;
     let saves = root.kptfile.is_annotated_true(SAVE_ON_RENDER_FAILURE);
     let is_breadth_first = root.kptfile.is_annotated_true(BFS_RENDERING);
-    let (hydrated, state) = if is_breadth_first {
-        breadth_first::hydrate(files, options, log, root)
-    } else {
-        hydrate(files, options, log, root)
+    let order = match is_breadth_first {
+        true => PackageOrder::BreadthFirst,
+        false => PackageOrder::DepthFirst,
+    };
+    let (hydrated, state) = match (find_refused(files, options, log, order), order) {
+        (Some((error, state)), _) => (Err(error), state),
+        (None, PackageOrder::BreadthFirst) => breadth_first::hydrate(files, options, log, root),
+        (None, PackageOrder::DepthFirst) => hydrate(files, options, log, root),
     };
     let (resources, trace) = match hydrated {
         Ok(resources) => (resources, None),

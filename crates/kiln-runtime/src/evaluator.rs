@@ -19,11 +19,21 @@ pub trait Evaluator: Send + Sync {
     /// Finds the runner of a function. Finding is cheap and starts nothing, so that all functions of a pipeline can be
     /// found before the first one runs.
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError>;
+
+    /// Whether it may know functions that it is not allowed to run ([`FindError::Denied`]). Callers that run several functions
+    /// then find all of them before the first one runs.
+    fn may_deny(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Evaluator + ?Sized> Evaluator for Arc<T> {
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         (**self).find(function)
+    }
+
+    fn may_deny(&self) -> bool {
+        (**self).may_deny()
     }
 }
 
@@ -62,6 +72,13 @@ impl Found {
 pub trait Runner: Send + Sync {
     /// Runs the function to its end.
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError>;
+
+    /// Finds out whether the function is allowed to run, as far as only a request can show that. [`Runner::run`] does the same
+    /// first; it is for callers that run several functions, before the first one runs.
+    fn check_permission(&self, ctx: &RunContext) -> Result<(), RunError> {
+        let _ = ctx;
+        Ok(())
+    }
 
     /// Whether the function only computes its answer, so that order and number of runs cannot be observed. Such
     /// functions run in parallel by default; all others only if the user asks for it.

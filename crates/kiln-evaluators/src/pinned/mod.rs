@@ -37,6 +37,10 @@ impl Evaluator for PinnedEvaluator {
             ..function.clone()
         })
     }
+
+    fn may_deny(&self) -> bool {
+        self.evaluator.may_deny()
+    }
 }
 
 /// Whether the built-in function of an image is the one of the pin.

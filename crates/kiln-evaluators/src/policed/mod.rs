@@ -76,6 +76,10 @@ impl Evaluator for PolicedEvaluator {
             })),
         })
     }
+
+    fn may_deny(&self) -> bool {
+        true
+    }
 }
 
 impl PolicedEvaluator {
@@ -144,6 +148,10 @@ impl LimitedRunner<dyn Runner> {
 impl Runner for LimitedRunner<dyn Runner> {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         self.runner.run(input, &self.limited(ctx))
+    }
+
+    fn check_permission(&self, ctx: &RunContext) -> Result<(), RunError> {
+        self.runner.check_permission(&self.limited(ctx))
     }
 
     fn is_native(&self) -> bool {

@@ -35,6 +35,10 @@ impl Runner for VerifiedRunner<dyn Runner> {
         self.find(&verified)?.into_runner().run(input, ctx)
     }
 
+    fn check_permission(&self, ctx: &RunContext) -> Result<(), RunError> {
+        self.verification.wait(ctx).map(drop)
+    }
+
     fn is_native(&self) -> bool {
         self.found.is_native()
     }

@@ -238,7 +238,7 @@ impl PolicyFile {
             return refuse(found.line, RefusalReason::Way { rule, allowed });
         }
         if found.requires_digest && !image.has_digest && !is_pinned(function, way) {
-            return refuse(found.line, RefusalReason::Digest { rule });
+            return refuse(found.line, RefusalReason::Digest { rule, way });
         }
         if found.network == Switch::Deny && function.network == Network::Host {
             return refuse(found.line, RefusalReason::Network { rule });

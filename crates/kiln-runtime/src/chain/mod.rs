@@ -136,6 +136,11 @@ impl Evaluator for EvaluatorChain {
             false => Found::blocking(ChainRunner { search, first }),
         })
     }
+
+    fn may_deny(&self) -> bool {
+        let mut evaluators = self.entries.iter().map(|(_, evaluator)| evaluator);
+        evaluators.any(|evaluator| evaluator.may_deny())
+    }
 }
 
 struct ChainRunner {
@@ -153,6 +158,10 @@ impl Runner for ChainRunner {
                 ControlFlow::Continue(found) => ran = found.into_runner().run(input, ctx),
             }
         }
+    }
+
+    fn check_permission(&self, ctx: &RunContext) -> Result<(), RunError> {
+        self.first.check_permission(ctx)
     }
 
     fn is_native(&self) -> bool {

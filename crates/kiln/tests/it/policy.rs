@@ -70,6 +70,70 @@ fn a_refused_package_does_not_change() {
     assert_ne!(files(&test_env.work().join("app")), before);
 }
 
+/// What runs before a function that is refused could have effects outside of the package.
+#[test]
+fn nothing_runs_before_a_refusal() {
+    let test_env = TestEnvironment::new();
+    let work = test_env.work();
+    test_env.write_program("mark", "#!/bin/sh\necho ran >>ran\ncat\n");
+    let mark = work.join("mark").display().to_string();
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    policy(&test_env, "default: deny\nexec: allow\n");
+    let kptfile = |annotations: &str, pipeline: &str| {
+        format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n{annotations}pipeline:\n{pipeline}"
+        )
+    };
+    let mark = format!("  - exec: {mark}\n");
+    let refused_function = "  - image: set-labels:v0.2.0\n    configMap: {a: b}\n";
+    let bfs = "  annotations:\n    kpt.dev/bfs-rendering: \"true\"\n";
+    let mutator = format!("  mutators:\n{mark}");
+    let validator = format!("{mutator}  validators:\n{refused_function}");
+    let cases = [
+        ("", validator.as_str(), mutator.as_str(), "app/Kptfile:9"),
+        (
+            "",
+            mutator.as_str(),
+            validator.as_str(),
+            "app/a/b/Kptfile:9",
+        ),
+        (bfs, validator.as_str(), mutator.as_str(), "app/Kptfile:11"),
+        (
+            bfs,
+            mutator.as_str(),
+            validator.as_str(),
+            "app/a/b/Kptfile:9",
+        ),
+    ];
+    for (annotations, outer, inner, position) in cases {
+        test_env.write("app/Kptfile", &kptfile(annotations, outer));
+        test_env.write("app/service.yaml", service);
+        test_env.write("app/a/Kptfile", &kptfile("", &mutator));
+        test_env.write("app/a/service.yaml", service);
+        test_env.write("app/a/b/Kptfile", &kptfile("", inner));
+        test_env.write("app/a/b/service.yaml", service);
+        let before = files(&work.join("app"));
+        for jobs in ["--jobs=1", "--jobs=4"] {
+            let outcome = render(&test_env, &["--allow-exec", "--exec-sandbox=off", jobs]);
+            refused(&outcome, "the policy refuses function ");
+            refused(
+                &outcome,
+                "no rule matches, and the default is deny (policy.yaml:2)",
+            );
+            assert!(outcome.stderr.contains(position), "{position}: {outcome:?}");
+            assert!(!outcome.stderr.contains("mark"), "{outcome:?}");
+            assert_eq!(files(&work.join("app")), before);
+        }
+        // kpt runs functions one by one.
+        let outcome = render(
+            &test_env,
+            &["--allow-exec", "--exec-sandbox=off", "--compat=kpt"],
+        );
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stderr.contains("mark"), "{outcome:?}");
+    }
+}
+
 /// A digest is required: the lock file names what runs exactly.
 #[test]
 fn a_locked_built_in_function_satisfies_a_rule_for_digests() {
@@ -80,7 +144,12 @@ fn a_locked_built_in_function_satisfies_a_rule_for_digests() {
         &format!("default: deny\nrules:\n- match: {CATALOG}/\n  require: [digest]\n"),
     );
     let check = ["policy", "check", "app", "--policy=policy.yaml"];
-    refused(&render(&test_env, &[]), "requires a digest (policy.yaml:4)");
+    let outcome = render(&test_env, &[]);
+    refused(&outcome, "requires a digest (policy.yaml:4)");
+    assert!(
+        outcome.stderr.contains("\nhint: run `kiln lock`"),
+        "{outcome:?}"
+    );
     refused(&test_env.kiln(&check, ""), "refuses 1 of 1 functions");
     let locked = test_env.kiln(&["lock", "app"], "");
     assert_eq!(locked.code, Some(0), "{locked:?}");
