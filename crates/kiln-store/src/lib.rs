@@ -66,8 +66,8 @@ pub use pull::{PullError, PullEvent, PullOrigin, PullProgress, PullRequest, Pull
 pub use results::{KeyHasher, OpenResultsError, ResultCache, ResultKey, ResultKind, ResultLimits};
 pub use signatures::{
     KeyFileError, RejectedSignature, RepositoryCheck, RequiredSignatures, SignatureError,
-    SignatureRequest, SignatureSource, VerifiedImage, pull_signatures, read_public_key,
-    verify_required, verify_signatures,
+    SignatureRequest, SignatureRequirement, SignatureSource, VerifiedImage, pull_signatures,
+    read_public_key, verify_required, verify_signatures,
 };
 pub use store::{Durability, OpenStoreError, Store, StoreOptions};
 pub use unpack::{UnpackError, UnpackLimits, UnpackProblem, UnpackStep, Unpacker};

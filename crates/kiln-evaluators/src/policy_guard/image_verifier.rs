@@ -10,9 +10,9 @@ use kiln_oci::{
     ErrorClass, ImageReference, ImageReferenceError, PlainHttp, Platform, PullPolicy,
     RegistryClient, RegistryOptions,
 };
-use kiln_signature::PublicKey;
 use kiln_store::{
-    PullError, RequiredSignatures, SignatureError, Store, StoreOptions, verify_required,
+    PullError, RepositoryCheck, RequiredSignatures, SignatureError, SignatureRequirement, Store,
+    StoreOptions, verify_required,
 };
 use tokio::runtime::Runtime;
 
@@ -60,8 +60,8 @@ pub(super) struct PinnedImage {
     pub(super) without_tag: String,
 }
 
-/// An image, and the keys that have to have signed it.
-type Remembered = (String, Vec<Vec<u8>>);
+/// An image, and the signatures that it has to have: for each the keys, and whether it has to name the repository.
+type Remembered = (String, Vec<(Vec<Vec<u8>>, bool)>);
 
 pub(super) struct ImageVerifier {
     options: VerifierOptions,
@@ -102,15 +102,19 @@ impl ImageVerifier {
         Ok(self.runtime.get_or_init(|| runtime))
     }
 
-    /// Verifies that all keys have signed the image.
+    /// Verifies that the image has all signatures.
     pub(super) async fn verify(
         &self,
         image: &str,
-        keys: &[&PublicKey],
+        signatures: &[Arc<SignatureRequirement>],
     ) -> Result<Arc<PinnedImage>, VerifyError> {
         let reference = ImageReference::from_str(image)?;
-        let ders = keys.iter().map(|key| key.as_der().to_vec());
-        let remembered: Remembered = (reference.to_string(), ders.collect());
+        let parts = signatures.iter().map(|signature| {
+            let keys = signature.keys.iter();
+            let keys = keys.map(|key| key.as_der().to_vec()).collect();
+            (keys, signature.repository == RepositoryCheck::Same)
+        });
+        let remembered: Remembered = (reference.to_string(), parts.collect());
         if let Some(pinned) = self.remembered(&remembered, &reference) {
             return Ok(pinned);
         }
@@ -119,7 +123,7 @@ impl ImageVerifier {
             reference: &reference,
             platform: &Platform::this_machine(),
             policy: self.options.pull_policy,
-            keys,
+            signatures,
         };
         let digest = verify_required(&registry, self.store(), &required).await?;
         let pinned = Arc::new(PinnedImage {

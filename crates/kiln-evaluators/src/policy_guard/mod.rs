@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use kiln_policy::{LoadedPolicy, Permission, RequiredSignature, RunWay};
 use kiln_runtime::{Deadline, FunctionSpec, RunContext, RunError, Target};
-use kiln_signature::PublicKey;
+use kiln_store::SignatureRequirement;
 
 use image_verifier::ImageVerifier;
 pub use image_verifier::VerifierOptions;
@@ -56,14 +56,15 @@ impl PolicyGuard {
         way: RunWay,
         permission: &Permission,
     ) -> Option<Verification> {
-        let required = permission.signatures.first()?;
-        let keys = permission.signatures.iter().map(|it| Arc::clone(&it.key));
+        let first = permission.signatures.first()?;
+        let signatures = permission.signatures.iter();
+        let signatures = signatures.map(|signature| Arc::clone(&signature.requirement));
         Some(Verification {
             guard: Arc::clone(self),
             function: function.clone(),
             way,
-            keys: keys.collect(),
-            required: required.clone(),
+            signatures: signatures.collect(),
+            required: first.clone(),
         })
     }
 }
@@ -75,7 +76,7 @@ pub(crate) struct Verification {
     /// With its full image name.
     function: FunctionSpec,
     way: RunWay,
-    keys: Vec<Arc<PublicKey>>,
+    signatures: Vec<Arc<SignatureRequirement>>,
     /// The first requirement, for refusals.
     required: RequiredSignature,
 }
@@ -122,8 +123,7 @@ impl Verification {
         let Target::Image(image) = &self.function.target else {
             return Ok(self.function.clone());
         };
-        let keys: Vec<&PublicKey> = self.keys.iter().map(|key| &**key).collect();
-        let pinned = self.guard.verifier.verify(image, &keys).await;
+        let pinned = self.guard.verifier.verify(image, &self.signatures).await;
         let pinned = pinned.map_err(|failure| match failure.is_unavailable() {
             true => RunError::Unavailable(Box::new(failure)),
             false => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_signature::PublicKey;
-use kiln_store::read_public_key;
+use kiln_store::{RepositoryCheck, SignatureRequirement, read_public_key};
 use kiln_yaml::{Kind, NodeRef, parse_single};
 
 use crate::policy::{PolicyDefault, PolicyFile, PolicyMax, Rule, Setting, Switch};
@@ -22,7 +22,9 @@ const VERSION: &str = "1";
 const FILE_KEYS: &[&str] = &["version", "default", "rules", "exec", "starlark"];
 const RULE_KEYS: &[&str] = &["match", "allow", "require", "network", "max", "cache"];
 const REQUIREMENT_KEYS: &[&str] = &["signature"];
-const SIGNATURE_KEYS: &[&str] = &["key", "identity", "roots"];
+const SIGNATURE_KEYS: &[&str] = &["key", "anyRepository", "identity", "roots"];
+/// What a key of a signature has to be.
+const KEY_FILE: &str = "the absolute path of a key file";
 const MAX_KEYS: &[&str] = &["time", "memory"];
 
 impl PolicyFile {
@@ -138,7 +140,7 @@ fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
         line: line(item),
         allow: None,
         requires_digest: false,
-        keys: Vec::new(),
+        signatures: Vec::new(),
         network: Switch::Allow,
         max: PolicyMax::default(),
         cache: None,
@@ -205,32 +207,57 @@ fn parse_requirements(value: NodeRef<'_>, rule: &mut Rule) -> Result<(), Problem
             let (key, place) = ("signature", "require");
             return Err((line(item), PolicyProblem::Missing { key, place }));
         };
-        rule.keys.push(parse_signature(*signature)?);
+        rule.signatures.push(parse_signature(*signature)?);
     }
     Ok(())
 }
 
-/// The key of a required signature. It is read here: without it the file cannot be in force.
-fn parse_signature(value: NodeRef<'_>) -> Result<Setting<Arc<PublicKey>>, Problem> {
-    let fields = fields(value, "signature", SIGNATURE_KEYS)?;
-    if let Some((_, other)) = fields.iter().find(|(name, _)| *name != "key") {
-        return Err((line(*other), PolicyProblem::Keyless));
+/// A required signature. The keys are read here: without them the file cannot be in force.
+fn parse_signature(value: NodeRef<'_>) -> Result<Setting<Arc<SignatureRequirement>>, Problem> {
+    let mut key = None;
+    let mut repository = RepositoryCheck::Same;
+    for (name, value) in fields(value, "signature", SIGNATURE_KEYS)? {
+        match name {
+            "key" => key = Some(value),
+            "anyRepository" => {
+                let checks = [
+                    ("true", RepositoryCheck::Any),
+                    ("false", RepositoryCheck::Same),
+                ];
+                repository = one_of(value, "anyRepository", &checks, "true or false")?;
+            }
+            _ => return Err((line(value), PolicyProblem::Keyless)),
+        }
     }
-    let Some((_, key)) = fields.first() else {
+    let Some(key) = key else {
         let (key, place) = ("key", "signature");
         return Err((line(value), PolicyProblem::Missing { key, place }));
     };
-    let file = Path::new(text(*key, "key", "the absolute path of a key file")?);
-    if !file.is_absolute() {
-        return Err(wrong(*key, "key", "the absolute path of a key file"));
+    let keys: Vec<PublicKey> = match key.is_sequence() {
+        true => {
+            let items = items(key, "key", KEY_FILE)?;
+            items.into_iter().map(parse_key).collect::<Result<_, _>>()?
+        }
+        false => vec![parse_key(key)?],
+    };
+    if keys.is_empty() {
+        let wanted = "the absolute path of a key file, or a list of them";
+        return Err(wrong(key, "key", wanted));
     }
-    let read = read_public_key(file).map_err(|error| {
-        let problem = PolicyProblem::KeyFile(kiln_go::error_chain(&error));
-        (line(*key), problem)
-    })?;
     Ok(Setting {
-        value: Arc::new(read),
-        line: line(*key),
+        value: Arc::new(SignatureRequirement { keys, repository }),
+        line: line(key),
+    })
+}
+
+fn parse_key(key: NodeRef<'_>) -> Result<PublicKey, Problem> {
+    let file = Path::new(text(key, "key", KEY_FILE)?);
+    if !file.is_absolute() {
+        return Err(wrong(key, "key", KEY_FILE));
+    }
+    read_public_key(file).map_err(|error| {
+        let problem = PolicyProblem::KeyFile(kiln_go::error_chain(&error));
+        (line(key), problem)
     })
 }
 

@@ -176,6 +176,34 @@ fn required_signatures_have_a_key_that_can_be_read() {
     let key = key.display();
     let require = |value: &str| rule(&format!("  require:\n  - {value}\n"));
     assert!(parse(&require(&format!("signature: {{key: {key}}}"))).is_ok());
+    for value in [
+        format!("signature: {{key: {key}, anyRepository: true}}"),
+        format!("signature: {{anyRepository: false, key: {key}}}"),
+        format!("signature: {{key: [{key}]}}"),
+        format!("signature: {{key: [{key}, {key}], anyRepository: true}}"),
+    ] {
+        assert!(parse(&require(&value)).is_ok(), "{value}");
+    }
+    for (value, message) in [
+        (
+            format!("signature: {{key: {key}, anyRepository: yes}}"),
+            "p.yaml:6: anyRepository must be true or false",
+        ),
+        (
+            "signature: {key: []}".to_owned(),
+            "p.yaml:6: key must be the absolute path of a key file, or a list of them",
+        ),
+        (
+            format!("signature: {{key: [{key}, team.pub]}}"),
+            "p.yaml:6: key must be the absolute path of a key file",
+        ),
+        (
+            "signature: {anyRepository: true}".to_owned(),
+            "p.yaml:6: signature has no `key`; add it",
+        ),
+    ] {
+        refused(&require(&value), message);
+    }
     let keyless = "p.yaml:6: `identity` is not supported: keyless signatures cannot be verified, and nothing may run \
         unverified; write `signature: {key: FILE}`, or use `digest`";
     for value in [
@@ -198,7 +226,7 @@ fn required_signatures_have_a_key_that_can_be_read() {
         ),
         (
             "signature: {keys: []}",
-            "p.yaml:6: unknown key \"keys\" in signature; the keys are key, identity, roots",
+            "p.yaml:6: unknown key \"keys\" in signature; the keys are key, anyRepository, identity, roots",
         ),
         (
             "attestation: {}",

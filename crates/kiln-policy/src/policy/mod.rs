@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_runtime::{FunctionSpec, KeepAnswers, Network, Target};
-use kiln_signature::PublicKey;
+use kiln_store::SignatureRequirement;
 
 use crate::refusal::{PolicyRefusal, RefusalReason, RulePlace};
 use crate::scope::{CanonicalImage, RuleScope, canonical_image};
@@ -58,8 +58,8 @@ pub(crate) struct Rule {
     /// `None` means every way.
     pub(crate) allow: Option<Vec<RunWay>>,
     pub(crate) requires_digest: bool,
-    /// Each of them has to have signed the image.
-    pub(crate) keys: Vec<Setting<Arc<PublicKey>>>,
+    /// The image has to have all of them.
+    pub(crate) signatures: Vec<Setting<Arc<SignatureRequirement>>>,
     pub(crate) network: Switch,
     pub(crate) max: PolicyMax,
     /// `None` leaves it to the program.
@@ -85,16 +85,22 @@ pub struct Permission {
     pub warning: Option<RulePlace>,
 }
 
-/// A key that has to have signed an image.
+/// A signature that an image has to have, and the rule that requires it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequiredSignature {
-    pub key: Arc<PublicKey>,
+    pub requirement: Arc<SignatureRequirement>,
     /// The `match` of the rule.
     pub rule: String,
     pub place: RulePlace,
 }
 
 impl RequiredSignature {
+    /// The files of the keys, one of which is enough.
+    pub fn key_names(&self) -> String {
+        let keys = self.requirement.keys.iter();
+        keys.map(|key| key.name()).collect::<Vec<_>>().join(" or ")
+    }
+
     /// The refusal of an image whose signature was not verified.
     pub fn refusal(&self, function: &str, problem: String) -> PolicyRefusal {
         PolicyRefusal {
@@ -118,7 +124,7 @@ pub struct Explanation {
     /// The first refusal, if no way is left.
     pub refusal: Option<PolicyRefusal>,
     pub max: PolicyMax,
-    /// The keys that have to have signed the image, if it runs as one.
+    /// The signatures that the image has to have, if it runs as one.
     pub signatures: Vec<RequiredSignature>,
     pub warning: Option<RulePlace>,
 }
@@ -130,8 +136,9 @@ impl Policy {
     /// The files of the keys that sign.
     pub(crate) fn key_files(&self) -> Vec<PathBuf> {
         let rules = self.files.iter().flat_map(|file| &file.rules);
-        let keys = rules.flat_map(|rule| &rule.keys);
-        keys.map(|key| PathBuf::from(key.value.name())).collect()
+        let signatures = rules.flat_map(|rule| &rule.signatures);
+        let keys = signatures.flat_map(|signature| &signature.value.keys);
+        keys.map(|key| PathBuf::from(key.name())).collect()
     }
 
     /// Whether a function may run in one way. `function` has a full image name. `builtin` is the name of the built-in
@@ -243,13 +250,13 @@ impl PolicyFile {
         if found.network == Switch::Deny && function.network == Network::Host {
             return refuse(found.line, RefusalReason::Network { rule });
         }
-        if let (RunWay::Exec, Some(key)) = (way, found.keys.first()) {
-            return refuse(key.line, RefusalReason::Program { rule });
+        if let (RunWay::Exec, Some(signature)) = (way, found.signatures.first()) {
+            return refuse(signature.line, RefusalReason::Program { rule });
         }
-        let required = found.keys.iter().map(|key| RequiredSignature {
-            key: Arc::clone(&key.value),
+        let required = found.signatures.iter().map(|signature| RequiredSignature {
+            requirement: Arc::clone(&signature.value),
             rule: rule.clone(),
-            place: self.place(key.line),
+            place: self.place(signature.line),
         });
         Ok(Permission {
             max: found.max,

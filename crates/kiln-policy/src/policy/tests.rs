@@ -325,7 +325,7 @@ fn signatures_are_required_of_images_only() {
                 let required = decided.unwrap().signatures;
                 let places: Vec<String> = required.iter().map(|it| it.place.to_string()).collect();
                 assert_eq!(places, ["p:6", "q:6"], "{way}");
-                assert!(required[0].key.name().ends_with("team.pub"));
+                assert!(required[0].key_names().ends_with("team.pub"));
             }
         }
     }

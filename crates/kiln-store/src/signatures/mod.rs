@@ -17,7 +17,7 @@ use kiln_signature::{
 };
 
 pub use key_file::{KeyFileError, read_public_key};
-pub use required::{RequiredSignatures, verify_required};
+pub use required::{RequiredSignatures, SignatureRequirement, verify_required};
 
 use attempt::Attempt;
 

@@ -1,6 +1,7 @@
 //! Verdicts in the store: which key is known to have signed a digest, so that the registry is not asked again.
 //!
-//! A verdict is for one repository, digest and key; another key has no verdict. Only this user can write to the store, which is
+//! A verdict is for one repository, digest and key, and for one check of the repository in the signature; another key has no
+//! verdict. Only this user can write to the store, which is
 //! checked when it is opened.
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use kiln_oci::Digest;
 use kiln_signature::PublicKey;
 
+use super::RepositoryCheck;
 use crate::error::StoreError;
 use crate::list::remove_file;
 use crate::references::entries;
@@ -19,14 +21,21 @@ pub(super) struct SignatureVerdict {
     repository: String,
     digest: Digest,
     key: Digest,
+    check: RepositoryCheck,
 }
 
 impl SignatureVerdict {
-    pub(super) fn new(repository: &str, digest: &Digest, key: &PublicKey) -> SignatureVerdict {
+    pub(super) fn new(
+        repository: &str,
+        digest: &Digest,
+        key: &PublicKey,
+        check: RepositoryCheck,
+    ) -> SignatureVerdict {
         SignatureVerdict {
             repository: repository.to_owned(),
             digest: digest.clone(),
             key: Digest::of(key.as_der()),
+            check,
         }
     }
 
@@ -35,8 +44,13 @@ impl SignatureVerdict {
             repository,
             digest,
             key,
+            check,
         } = self;
-        format!("{repository}\n{digest}\n{key}\n")
+        let check = match check {
+            RepositoryCheck::Same => "",
+            RepositoryCheck::Any => "any repository\n",
+        };
+        format!("{repository}\n{digest}\n{key}\n{check}")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Images that must be signed before they run: which digest may run, and which verdicts are kept.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_oci::{
@@ -7,14 +8,21 @@ use kiln_oci::{
     media_type,
 };
 use kiln_signature::PublicKey;
-use kiln_store::{CollectLimits, RequiredSignatures, SignatureError, verify_required};
+use kiln_store::{
+    CollectLimits, RepositoryCheck, RequiredSignatures, SignatureError, SignatureRequirement,
+    verify_required,
+};
 
 use crate::images::{amd64, layer, runtime, spec};
 use crate::sign::{Signer, classic_files};
 use crate::signatures::SignedTest;
 
 fn key(signer: &Signer) -> PublicKey {
-    PublicKey::from_pem("key", signer.public_key().as_bytes()).unwrap()
+    named("key", signer)
+}
+
+fn named(name: &str, signer: &Signer) -> PublicKey {
+    PublicKey::from_pem(name, signer.public_key().as_bytes()).unwrap()
 }
 
 fn verify(
@@ -23,11 +31,27 @@ fn verify(
     platform: &Platform,
     keys: &[&PublicKey],
 ) -> Result<Digest, SignatureError> {
+    let requirement = |key: &&PublicKey| one_of(&[key], RepositoryCheck::Same);
+    let signatures: Vec<_> = keys.iter().map(requirement).collect();
+    verify_all(test, reference, platform, &signatures)
+}
+
+fn one_of(keys: &[&PublicKey], repository: RepositoryCheck) -> Arc<SignatureRequirement> {
+    let keys = keys.iter().map(|&key| key.clone()).collect();
+    Arc::new(SignatureRequirement { keys, repository })
+}
+
+fn verify_all(
+    test: &SignedTest,
+    reference: &ImageReference,
+    platform: &Platform,
+    signatures: &[Arc<SignatureRequirement>],
+) -> Result<Digest, SignatureError> {
     let required = RequiredSignatures {
         reference,
         platform,
         policy: PullPolicy::IfNotPresent,
-        keys,
+        signatures,
     };
     let client = test.registry.client();
     runtime().block_on(verify_required(&client, Some(&test.test.store), &required))
@@ -99,6 +123,45 @@ fn the_digest_that_runs_is_covered_by_all_keys() {
     }
     let verified = verify(&test, &test.reference, &amd64(), &[&one]);
     assert_eq!(verified.unwrap(), test.index);
+}
+
+/// For a key that is replaced by another one.
+#[test]
+fn one_of_several_keys_is_enough() {
+    let test = SignedTest::new();
+    let (old, new) = (named("old", &test.signer), named("new", &Signer::new()));
+    let other = named("other", &Signer::new());
+    test.add_classic(&test.name(), &test.index, &test.index);
+    let same = RepositoryCheck::Same;
+    let verify = |signatures: &[_]| verify_all(&test, &test.reference, &amd64(), signatures).ok();
+    let index = Some(test.index.clone());
+    assert_eq!(verify(&[one_of(&[&new, &other], same)]), None);
+    assert_eq!(verify(&[one_of(&[&new, &old], same)]), index);
+    assert_eq!(test.test.entries("verdicts").len(), 1);
+    // The verdict is about the key that signed.
+    assert_eq!(verify(&[one_of(&[&old], same)]), index);
+    assert_eq!(verify(&[one_of(&[&new], same)]), None);
+    let both = [one_of(&[&new, &old], same), one_of(&[&new], same)];
+    assert_eq!(verify(&both), None);
+}
+
+#[test]
+fn a_signature_for_another_repository_counts_only_if_any_is_allowed() {
+    let test = SignedTest::new();
+    let team = key(&test.signer);
+    test.add_classic("example.com/a/b", &test.index, &test.index);
+    let (same, any) = (RepositoryCheck::Same, RepositoryCheck::Any);
+    let verify = |check| {
+        let signatures = [one_of(&[&team], check)];
+        verify_all(&test, &test.reference, &amd64(), &signatures).ok()
+    };
+    let index = Some(test.index.clone());
+    assert_eq!(verify(same), None);
+    assert_eq!(verify(any), index);
+    // Its verdict is not one about this repository.
+    assert_eq!(test.test.entries("verdicts").len(), 1);
+    assert_eq!(verify(same), None);
+    assert_eq!(verify(any), index);
 }
 
 #[test]

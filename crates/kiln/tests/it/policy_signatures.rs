@@ -69,13 +69,18 @@ impl PolicyTest {
 
     /// A policy that requires signatures by this key.
     fn require(&self, key: &str) {
-        let key = self.env.work().join(key);
+        self.require_signature(&format!("key: WORK/{key}"));
+    }
+
+    /// A policy that requires a signature. `WORK` stands for the directory of the keys.
+    fn require_signature(&self, signature: &str) {
         let policy = format!(
-            "version: 1\ndefault: deny\nrules:\n- match: {}/team/\n  require:\n  - signature: {{key: {}}}\n",
+            "version: 1\ndefault: deny\nrules:\n- match: {}/team/\n  require:\n  - signature: {{{signature}}}\n",
             self.registry.host,
-            key.display()
         );
-        self.env.write("policy.yaml", &policy);
+        let work = self.env.work().display().to_string();
+        self.env
+            .write("policy.yaml", &policy.replace("WORK", &work));
     }
 
     /// Renders a package with the image, by the tag or the digest, and with the engine.
@@ -165,6 +170,61 @@ fn only_signed_images_run_and_by_the_digest_that_was_verified() {
     );
     test.registry.say(&path, "text/plain", "no manifest");
     test.check_runs(&format!("@{digest}"), &digest);
+}
+
+#[test]
+fn a_mirrored_image_and_a_replaced_key() {
+    let test = PolicyTest::new();
+    let digest = test.push("one");
+    let signature = test.signer.classic("example.com/team/function", &digest);
+    for (path, media_type, body) in classic_files(REPOSITORY, &digest, &[signature]) {
+        test.registry.say(&path, media_type, &body);
+    }
+    test.check_refused(":v1", &["it is for another repository"]);
+    test.require_signature("key: WORK/team.pub, anyRepository: true");
+    test.check_runs(":v1", &digest);
+    // What was verified then is not a signature for this repository.
+    test.require("team.pub");
+    test.check_refused(":v1", &["it is for another repository"]);
+    test.require_signature("key: WORK/other.pub, anyRepository: true");
+    test.check_refused(":v1", &["requires a signature"]);
+    test.require_signature("key: [WORK/other.pub, WORK/team.pub], anyRepository: true");
+    test.check_runs(":v1", &digest);
+    let check = ["policy", "check", "app", "--policy=policy.yaml"];
+    let check = test.env.kiln(&check, "");
+    let names = "other.pub or ";
+    assert!(check.stdout.contains(names), "{check:?}");
+}
+
+/// A program that runs before the image could have effects outside of the package.
+#[test]
+fn nothing_runs_before_a_signature_is_missing() {
+    let test = PolicyTest::new();
+    test.push("one");
+    test.env
+        .write_program("mark", "#!/bin/sh\necho it-has-run >&2\ncat\n");
+    let kptfile = format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n  - exec: {}\n  - image: {}:v1\n",
+        test.env.work().join("mark").display(),
+        test.name()
+    );
+    test.env.write("app/Kptfile", &kptfile);
+    let policy = fs::read_to_string(test.env.work().join("policy.yaml")).expect("a policy");
+    test.env
+        .write("policy.yaml", &format!("{policy}exec: allow\n"));
+    let mut command = test.env.command("kiln", &test.env.work());
+    let words = "fn render app --policy=policy.yaml --allow-exec --exec-sandbox=off";
+    command
+        .args(words.split(' '))
+        .env("KRM_FN_RUNTIME", "docker");
+    let outcome = run(&mut command, "");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains(" has no signatures; looked for "),
+        "{outcome:?}"
+    );
+    assert!(outcome.stderr.contains("app/Kptfile:8"), "{outcome:?}");
+    assert!(!outcome.stderr.contains("it-has-run"), "{outcome:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use kiln_krm::image::with_prefix;
 use kiln_krm::kptfile::Function;
 use kiln_lock::{FunctionLock, LOCK_FILE};
 use kiln_package::DiskFiles;
-use kiln_policy::{Explanation, Policy, RunWay, canonical_image};
+use kiln_policy::{Explanation, Policy, RequiredSignature, RunWay, canonical_image};
 use kiln_render::{GENERATE_PACKAGE_CONTEXT, PinnedImage};
 use kiln_runtime::{FunctionIdentity, FunctionSpec};
 use serde_json::{Value, json};
@@ -189,8 +189,8 @@ fn check(
         (None, None) => String::new(),
     };
     if reason.is_empty() && !signatures.is_empty() {
-        let keys = signatures.iter().map(|it| it.key.name());
-        let keys: Vec<&str> = keys.collect();
+        let keys = signatures.iter().map(RequiredSignature::key_names);
+        let keys: Vec<String> = keys.collect();
         reason = format!("an image must be signed: {}", keys.join(", "));
     }
     if ways == [RunWay::Native] && !is_built_in {
