@@ -1,6 +1,6 @@
 //! What a call of a function did to its resources, for reports.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Instant;
 
 use kiln_krm::annotations::PACKAGE_PATH;
@@ -51,24 +51,99 @@ pub struct TouchedResource {
     pub file: String,
 }
 
-/// The resources that are not among the inputs that were kept.
+/// The resources that the function made or changed, and the inputs that it removed.
 pub(crate) fn touched(returned: &[Returned], inputs: &[Resource]) -> Vec<TouchedResource> {
-    let mut touched = Vec::new();
-    let mut known = HashSet::new();
+    let mut is_kept = vec![false; inputs.len()];
+    let mut new = Vec::new();
     for item in returned {
         match item {
             Returned::Kept(index) => {
-                known.extend(inputs.get(*index).map(key));
+                if let Some(is_kept) = is_kept.get_mut(*index) {
+                    *is_kept = true;
+                }
             }
-            Returned::New(resource) => {
-                known.insert(key(resource));
-                touched.push(of(resource));
-            }
+            Returned::New(resource) => new.push(&**resource),
         }
     }
-    let removed = inputs.iter().filter(|input| !known.contains(&key(input)));
-    touched.extend(removed.map(of));
+    let mut touched: Vec<TouchedResource> = new.iter().map(|resource| of(resource)).collect();
+    let inputs = inputs.iter().zip(is_kept);
+    let mut gone: Vec<Identified<'_>> = inputs
+        .filter(|(_, is_kept)| !is_kept)
+        .map(|(input, _)| Identified::of(input))
+        .collect();
+    let mut new: Vec<Identified<'_>> = new.into_iter().map(Identified::of).collect();
+    for identity in IDENTITIES {
+        remove_pairs(&mut gone, &mut new, identity);
+    }
+    touched.extend(gone.into_iter().map(|one| of(one.resource)));
     touched
+}
+
+/// A resource with its group, kind, namespace and name.
+struct Identified<'a> {
+    parts: [&'a str; 4],
+    resource: &'a Resource,
+}
+
+impl<'a> Identified<'a> {
+    fn of(resource: &'a Resource) -> Identified<'a> {
+        let meta = resource.meta();
+        let group = meta.api_version.split_once('/');
+        let group = group.map_or("", |(group, _)| group);
+        Identified {
+            parts: [group, meta.kind, meta.namespace, meta.name],
+            resource,
+        }
+    }
+}
+
+/// The parts of an identity that count; the others are empty.
+type IdentityParts = for<'a> fn([&'a str; 4]) -> [&'a str; 4];
+
+/// What a new resource may have in common with the input that it was, the most first: a function may move a resource to another
+/// namespace, or its kind to another group.
+const IDENTITIES: [IdentityParts; 3] = [
+    |parts| parts,
+    |[_, kind, namespace, name]| ["", kind, namespace, name],
+    |[_, kind, _, name]| ["", kind, "", name],
+];
+
+/// How many inputs and new resources have an identity.
+#[derive(Default)]
+struct PairCount {
+    inputs: usize,
+    new: usize,
+}
+
+/// Removes inputs and new resources with one identity, as many of one as of the other.
+fn remove_pairs<'a>(
+    gone: &mut Vec<Identified<'a>>,
+    new: &mut Vec<Identified<'a>>,
+    identity: IdentityParts,
+) {
+    let mut pairs: HashMap<[&'a str; 4], PairCount> = HashMap::new();
+    for input in gone.iter() {
+        pairs.entry(identity(input.parts)).or_default().inputs += 1;
+    }
+    for resource in new.iter() {
+        pairs.entry(identity(resource.parts)).or_default().new += 1;
+    }
+    for count in pairs.values_mut() {
+        let least = count.inputs.min(count.new);
+        (count.inputs, count.new) = (least, least);
+    }
+    let mut is_left = |one: &Identified<'a>, side: fn(&mut PairCount) -> &mut usize| {
+        let left = pairs.get_mut(&identity(one.parts)).map(side);
+        match left.filter(|left| **left > 0) {
+            Some(left) => {
+                *left -= 1;
+                false
+            }
+            None => true,
+        }
+    };
+    gone.retain(|one| is_left(one, |count| &mut count.inputs));
+    new.retain(|one| is_left(one, |count| &mut count.new));
 }
 
 /// The Secrets among the input, the output and the configuration.
@@ -84,11 +159,6 @@ pub(crate) fn secrets<'a>(
     let documents = inputs.iter().map(Resource::document).chain(new);
     let documents = documents.chain(config);
     documents.filter(|document| is_secret(document.root()))
-}
-
-/// What identifies a resource between two functions, which may move it to another namespace.
-fn key(resource: &Resource) -> (String, String) {
-    (resource.kind().to_owned(), resource.name().to_owned())
 }
 
 fn of(resource: &Resource) -> TouchedResource {

@@ -8,4 +8,5 @@ mod properties;
 mod rendering;
 mod returned;
 mod setup;
+mod touched;
 mod trees;

@@ -62,6 +62,7 @@ impl Tags for NoTags {
 struct Remembering {
     short: RefCell<Vec<String>>,
     whole: RefCell<Vec<String>>,
+    touched: RefCell<Vec<Vec<String>>>,
 }
 
 impl Log for Remembering {
@@ -82,6 +83,11 @@ impl Log for Remembering {
             Event::Warning(text) => format!("warning {text}"),
         };
         self.short.borrow_mut().push(text);
+        if let Event::Passed { record, .. } = &event {
+            let ids = record.touched.iter().map(|touched| &touched.id);
+            let ids = ids.map(|id| format!("{} {}/{}", id.gvk.group, id.namespace, id.name));
+            self.touched.borrow_mut().push(ids.collect());
+        }
         let whole = match &event {
             Event::Passed {
                 function, result, ..
@@ -104,6 +110,8 @@ pub(crate) struct After {
     pub(crate) changed: Vec<String>,
     pub(crate) log: Vec<String>,
     pub(crate) events: Vec<String>,
+    /// The resources that each function touched, as `GROUP NAMESPACE/NAME`.
+    pub(crate) touched: Vec<Vec<String>>,
     pub(crate) rendered: RenderReport,
 }
 
@@ -194,6 +202,7 @@ impl RenderSetup<'_> {
             changed,
             log: log.short.into_inner(),
             events: log.whole.into_inner(),
+            touched: log.touched.into_inner(),
             rendered: rendered.report,
         }
     }
