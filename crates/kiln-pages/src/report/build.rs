@@ -222,15 +222,11 @@ fn step_report(
 }
 
 fn result_report(item: &ResultItem, texts: &mut FileTexts<'_>) -> ResultReport {
-    let severity = match item.known_severity() {
-        Some(Severity::Error) => "error",
-        Some(Severity::Warning) => "warning",
-        Some(Severity::Info) | None => "info",
-    };
+    let severity = severity_of(&item.severity);
     let field = item.field.clone().unwrap_or_default();
     let resource = item.resource_ref.as_ref();
     ResultReport {
-        severity: severity.to_owned(),
+        severity: severity.as_str().to_owned(),
         message: item.message.clone(),
         resource: resource.map_or(String::new(), |of| {
             resource_title(&of.kind, &of.namespace, &of.name)
@@ -243,6 +239,15 @@ fn result_report(item: &ResultItem, texts: &mut FileTexts<'_>) -> ResultReport {
         field: field.path,
         current_value: field.current_value,
         proposed_value: field.proposed_value,
+    }
+}
+
+/// The severity that a reader takes a word of a function for. An unknown word must not hide a problem.
+fn severity_of(word: &str) -> Severity {
+    match word.trim().to_lowercase().as_str() {
+        "error" | "fatal" | "critical" => Severity::Error,
+        "" | "info" | "debug" | "notice" => Severity::Info,
+        _ => Severity::Warning,
     }
 }
 
@@ -263,11 +268,8 @@ fn problems_of(step: &StepReport, index: usize) -> Vec<ReportProblem> {
                 Some(line) => format!("exit code {}: {line}", step.exit_code),
                 None => format!("exit code {}", step.exit_code),
             },
-            file: None,
-            line: None,
-            column: None,
-            hint: None,
             step: Some(index),
+            ..ReportProblem::default()
         });
     }
     problems
@@ -282,6 +284,8 @@ fn reported_problem(item: &ResultReport, index: usize) -> ReportProblem {
     ReportProblem {
         severity: item.severity.clone(),
         message: item.message.clone(),
+        resource: item.resource.clone(),
+        field: item.field.clone(),
         file: Some(item.file.clone()).filter(|file| !file.is_empty()),
         line: item.line,
         column: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::differences::differences;
+use super::differences::placed_problems;
 use super::format::json_text;
 use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
@@ -15,10 +15,11 @@ use super::sarif::rule_of;
 const PACKAGE_FILE: &str = "Kptfile";
 
 pub(super) fn write(model: &ReportModel) -> String {
-    let differences: Vec<ReportProblem> = differences(model).collect();
-    let problems = model.problems.iter().chain(&differences);
+    let problems = placed_problems(model);
     let mut seen = BTreeMap::new();
-    let issues = problems.map(|problem| of_problem(model, problem).json(model, &mut seen));
+    let issues = problems
+        .iter()
+        .map(|problem| of_problem(model, problem).json(model, &mut seen));
     json_text(&issues.collect::<Vec<Value>>())
 }
 
@@ -34,10 +35,7 @@ struct Issue<'a> {
 fn of_problem<'a>(model: &'a ReportModel, problem: &'a ReportProblem) -> Issue<'a> {
     Issue {
         rule: rule_of(model, problem),
-        message: match &problem.hint {
-            Some(hint) => format!("{}\n{hint}", problem.message),
-            None => problem.message.clone(),
-        },
+        message: problem.text_and_hint(),
         severity: match problem.severity.as_str() {
             "error" => "major",
             _ => "minor",

@@ -66,14 +66,16 @@ fn of_problem(problem: &mut ReportProblem, change: &mut dyn FnMut(&mut String)) 
     let ReportProblem {
         severity: _,
         message,
+        resource,
+        field,
         file,
         line: _,
         column: _,
         hint,
         step: _,
     } = problem;
-    change(message);
-    [file, hint].into_iter().flatten().for_each(change);
+    let texts = [message, resource, field].into_iter();
+    texts.chain(file).chain(hint).for_each(change);
 }
 
 fn of_step(step: &mut StepReport, change: &mut dyn FnMut(&mut String)) {

@@ -42,11 +42,7 @@ pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> Stri
         properties.extend(number.map(|number| format!("{name}={number}")));
     }
     properties.push(format!("title={}", property(&shortened(title, MOST_TITLE))));
-    let mut message = problem.message.clone();
-    if let Some(hint) = &problem.hint {
-        message = format!("{message}\n{hint}");
-    }
-    let message = data(&shortened(&message, MOST_MESSAGE));
+    let message = data(&shortened(&problem.text_and_hint(), MOST_MESSAGE));
     format!("::{command} {}::{message}", properties.join(","))
 }
 

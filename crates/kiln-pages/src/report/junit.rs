@@ -5,12 +5,19 @@
 
 use std::fmt::Write;
 
-use super::model::{ReportAction, ReportModel, ReportProblem, StepReport, StepStatus, Verdict};
+use super::differences::differences;
+use super::model::{
+    FileReport, ReportAction, ReportModel, ReportProblem, ResultReport, StepReport, StepStatus,
+    Verdict,
+};
 use super::packages::PackageSteps;
 use super::text::shortened;
 
 /// The message of a failure is a title.
 const MOST_MESSAGE: usize = 200;
+
+/// All diffs of a failure; the other formats have more.
+const MOST_DIFF_BYTES: usize = 256 << 10;
 
 struct TestSuite {
     name: String,
@@ -100,29 +107,44 @@ fn own_name(model: &ReportModel) -> String {
 /// The problems of a step. One that reported no error printed why it failed.
 fn step_failure(model: &ReportModel, step: &StepReport, index: usize) -> CaseOutcome {
     let problems = model.problems.iter();
-    let of_step = problems.filter(|problem| problem.step == Some(index));
+    let of_step = problems.filter(move |problem| problem.step == Some(index));
     let has_error = step.results.iter().any(|item| item.severity == "error");
     let printed = (!has_error)
         .then_some(step.stderr.as_str())
         .filter(|text| !text.is_empty());
-    failed(&of_step.collect::<Vec<_>>(), printed).unwrap_or_else(|| CaseOutcome::Failed {
-        message: format!("exit code {}", step.exit_code),
-        text: step.stderr.clone(),
-    })
+    // The error of the command comes first among the problems, and says less than that of the function.
+    let mut results = step.results.iter();
+    let reported = results.find(|item| item.severity == "error");
+    let lines = of_step.clone().map(problem_text);
+    let first = of_step.map(ReportProblem::text).next();
+    let title = reported.map(ResultReport::text).or(first);
+    match title {
+        Some(title) => failed(&title, lines.chain(printed.map(str::to_owned))),
+        None => CaseOutcome::Failed {
+            message: format!("exit code {}", step.exit_code),
+            text: step.stderr.clone(),
+        },
+    }
 }
 
 /// A failure of the command itself, or files that are not up to date.
 fn own_failure(model: &ReportModel) -> TestSuite {
-    let problems: Vec<&ReportProblem> = model.problems.iter().collect();
     let name = match (model.verdict, model.action) {
         (Verdict::Differs, _) => "rendered files are up to date",
         (_, ReportAction::Eval) => "eval",
         _ => "render",
     };
-    let outcome = failed(&problems, None).unwrap_or_else(|| CaseOutcome::Failed {
-        message: model.headline(),
-        text: model.headline(),
-    });
+    let title = match model.problems.first() {
+        Some(problem) => problem.text(),
+        None => model.headline(),
+    };
+    let mut lines: Vec<String> = model.problems.iter().map(problem_text).collect();
+    lines.extend(differences(model).map(|problem| problem_text(&problem)));
+    if lines.is_empty() {
+        lines.push(title.clone());
+    }
+    lines.extend(diffs(model));
+    let outcome = failed(&title, lines.into_iter());
     TestSuite {
         name: own_name(model),
         cases: vec![TestCase {
@@ -134,16 +156,31 @@ fn own_failure(model: &ReportModel) -> TestSuite {
     }
 }
 
-/// Nothing if there is no problem. The first one is the message, because errors come first.
-fn failed(problems: &[&ReportProblem], printed: Option<&str>) -> Option<CaseOutcome> {
-    let first = problems.first()?;
-    let lines = problems.iter().map(|problem| problem_text(problem));
-    let lines: Vec<String> = lines.chain(printed.map(str::to_owned)).collect();
-    let message = first.message.lines().next().unwrap_or_default();
-    Some(CaseOutcome::Failed {
-        message: shortened(message, MOST_MESSAGE),
-        text: lines.join("\n"),
-    })
+/// The diffs of the files that are not up to date, as far as a test report shows them.
+fn diffs(model: &ReportModel) -> Vec<String> {
+    let mut budget = match model.verdict {
+        Verdict::Differs => MOST_DIFF_BYTES,
+        Verdict::Passed | Verdict::Failed => 0,
+    };
+    let mut diffs = Vec::new();
+    for file in &model.files {
+        let FileReport { path, diff, .. } = file;
+        let text = format!("\n--- {path}\n+++ {path}\n{}", diff.trim_end());
+        if diff.is_empty() || text.len() > budget {
+            continue;
+        }
+        budget -= text.len();
+        diffs.push(text);
+    }
+    diffs
+}
+
+fn failed(title: &str, lines: impl Iterator<Item = String>) -> CaseOutcome {
+    let title = title.lines().next().unwrap_or_default();
+    CaseOutcome::Failed {
+        message: shortened(title, MOST_MESSAGE),
+        text: lines.collect::<Vec<String>>().join("\n"),
+    }
 }
 
 /// `[error] file:line: message`, and the hint in its own line.
@@ -156,7 +193,7 @@ fn problem_text(problem: &ReportProblem) -> String {
         }
         text.push_str(": ");
     }
-    text.push_str(&problem.message);
+    text.push_str(&problem.text());
     if let Some(hint) = &problem.hint {
         text.push_str(&format!("\n  hint: {hint}"));
     }

@@ -62,7 +62,7 @@ fn problems(out: &mut String, model: &ReportModel) {
             out,
             "- **{}** {place}{}",
             problem.severity,
-            escape(&shortened(&problem.message, MOST_MESSAGE))
+            escape(&shortened(&problem.text(), MOST_MESSAGE))
         );
         if let Some(hint) = &problem.hint {
             let _ = writeln!(out, "  - {}", escape(&shortened(hint, MOST_MESSAGE)));

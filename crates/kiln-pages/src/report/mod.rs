@@ -19,6 +19,7 @@ mod model;
 mod outside_texts;
 mod packages;
 mod pairs;
+mod problem_text;
 mod resource_changes;
 mod resource_table;
 mod review;

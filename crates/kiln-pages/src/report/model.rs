@@ -91,12 +91,17 @@ pub enum Verdict {
 }
 
 /// Something that the user should look at.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportProblem {
     /// `error` or `warning`.
     pub severity: String,
     pub message: String,
+    /// `Kind namespace/name`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub resource: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -337,10 +342,11 @@ impl ResourceReport {
     }
 }
 
-/// `Kind namespace/name`, or `Kind name` without a namespace.
+/// `Kind namespace/name`, or `Kind name` without a namespace. Functions may leave out any part.
 pub(super) fn resource_title(kind: &str, namespace: &str, name: &str) -> String {
-    match namespace {
+    let title = match namespace {
         "" => format!("{kind} {name}"),
         namespace => format!("{kind} {namespace}/{name}"),
-    }
+    };
+    title.trim().to_owned()
 }

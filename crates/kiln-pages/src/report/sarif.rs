@@ -4,6 +4,7 @@ use kiln_krm::kptfile::FILE_NAME;
 use serde_json::{Value, json};
 
 use super::command_words::command_line;
+use super::differences::placed_problems;
 use super::format::json_text;
 use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
@@ -19,18 +20,18 @@ const MOST_RESULTS: usize = 25_000;
 const MOST_RULE_TEXT: usize = 1_000;
 
 pub(super) fn write(model: &ReportModel) -> String {
+    let mut problems = placed_problems(model);
+    problems.truncate(MOST_RESULTS);
     let mut rules: Vec<&str> = Vec::new();
-    for problem in model.problems.iter().take(MOST_RESULTS) {
+    for problem in &problems {
         let rule = rule_of(model, problem);
         if !rules.contains(&rule) {
             rules.push(rule);
         }
     }
     let version = model.tool.rsplit(' ').next().unwrap_or_default();
-    let results: Vec<Value> = model
-        .problems
+    let results: Vec<Value> = problems
         .iter()
-        .take(MOST_RESULTS)
         .map(|problem| result(model, problem, &rules))
         .collect();
     json_text(&json!({
@@ -63,15 +64,11 @@ pub(super) fn rule_of<'a>(model: &'a ReportModel, problem: &ReportProblem) -> &'
 
 fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value {
     let rule = rule_of(model, problem);
-    let mut message = problem.message.clone();
-    if let Some(hint) = &problem.hint {
-        message = format!("{message}\n{hint}");
-    }
     let mut result = json!({
         "ruleId": rule,
         "ruleIndex": rules.iter().position(|one| *one == rule),
         "level": if problem.severity == "error" { "error" } else { "warning" },
-        "message": {"text": plain_message(&message)},
+        "message": {"text": plain_message(&problem.text_and_hint())},
     });
     // Code scanning refuses a result without a place; a problem of no file is one of the package.
     let file = problem.file.as_deref().unwrap_or(FILE_NAME);
@@ -79,10 +76,15 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
     if let Some(column) = problem.column {
         region["startColumn"] = json!(column);
     }
-    result["locations"] = json!([{"physicalLocation": {
+    let mut location = json!({"physicalLocation": {
         "artifactLocation": {"uri": uri(&model.directory, file)},
         "region": region,
-    }}]);
+    }});
+    let subject = problem.subject();
+    if !subject.is_empty() {
+        location["logicalLocations"] = json!([{"fullyQualifiedName": subject, "kind": "object"}]);
+    }
+    result["locations"] = json!([location]);
     result
 }
 

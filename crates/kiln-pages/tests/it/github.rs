@@ -7,7 +7,7 @@ use crate::sample::failed_run;
 #[test]
 fn problems_are_workflow_commands() {
     let expected = "::error file=my shop/app/deployment.yaml,line=7,title=limits%3Av1::\
-                    use at most 2 replicas%0Aset spec.replicas to 2\n";
+                    Deployment shop/web spec.replicas: use at most 2 replicas%0Aset spec.replicas to 2\n";
     assert_eq!(annotations(&failed_run()), expected);
 }
 
@@ -32,8 +32,7 @@ fn no_text_leaves_its_field() {
         file: Some("a,b:c.yaml".to_owned()),
         line: Some(3),
         column: Some(2),
-        hint: None,
-        step: None,
+        ..ReportProblem::default()
     };
     let expected =
         "::warning file=pkg/a%2Cb%3Ac.yaml,line=3,col=2,title=t%2Cu::100%25%0D%0A::error::x";

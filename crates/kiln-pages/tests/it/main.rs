@@ -7,6 +7,7 @@ mod hostile;
 mod lines;
 mod model;
 mod page;
+mod problems;
 mod review;
 mod sample;
 mod schemas;

@@ -216,11 +216,7 @@ fn errors_of_kiln_and_of_silent_functions_are_counted() {
     let own = ReportProblem {
         severity: "error".to_owned(),
         message: "the package has no Kptfile".to_owned(),
-        file: None,
-        line: None,
-        column: None,
-        hint: None,
-        step: None,
+        ..ReportProblem::default()
     };
     for (steps, problems) in [(vec![silent], Vec::new()), (Vec::new(), vec![own])] {
         let model = build(ReportInput {

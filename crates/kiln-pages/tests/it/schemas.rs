@@ -20,7 +20,7 @@ fn models() -> Vec<ReportModel> {
         line: Some(3),
         column: Some(5),
         hint: Some("fix it".to_owned()),
-        step: None,
+        ..ReportProblem::default()
     };
     let own_failure = build(ReportInput {
         verdict: Verdict::Failed,
@@ -120,7 +120,8 @@ fn check_result(result: &Value, rules: &[&str]) {
         "code scanning refuses a result without a place"
     );
     for location in locations {
-        keys(location, &["physicalLocation"], &[]);
+        keys(location, &["physicalLocation"], &["logicalLocations"]);
+        check_logical_locations(location);
         let place = &location["physicalLocation"];
         keys(place, &["artifactLocation"], &["region"]);
         keys(&place["artifactLocation"], &["uri"], &[]);
@@ -134,6 +135,18 @@ fn check_result(result: &Value, rules: &[&str]) {
                 assert!(number.is_none_or(|number| number >= 1), "{region}");
             }
         }
+    }
+}
+
+#[track_caller]
+fn check_logical_locations(location: &Value) {
+    for place in location["logicalLocations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        keys(place, &["fullyQualifiedName"], &["kind"]);
+        assert!(!text(&place["fullyQualifiedName"]).is_empty());
     }
 }
 
@@ -326,9 +339,8 @@ fn junit_says_why_a_function_never_ran() {
         message: "cannot call the runner: Connection refused".to_owned(),
         file: Some("Kptfile".to_owned()),
         line: Some(7),
-        column: None,
         hint: Some("start it".to_owned()),
-        step: None,
+        ..ReportProblem::default()
     };
     let xml = junit_of(ReportInput {
         verdict: Verdict::Failed,
@@ -453,9 +465,7 @@ fn code_quality_shows_the_first_line_that_would_change_and_keeps_equal_problems_
         message: "twice".to_owned(),
         file: Some("a.yaml".to_owned()),
         line: Some(line),
-        column: None,
-        hint: None,
-        step: None,
+        ..ReportProblem::default()
     };
     let fingerprints = |lines: [usize; 2]| {
         let model = build(ReportInput {

@@ -128,10 +128,8 @@ fn failed_run(secrets: SecretValues) -> ReportModel {
         severity: "error".to_owned(),
         message: "cannot use line-one-of-token".to_owned(),
         file: Some("admin-user.yaml".to_owned()),
-        line: None,
-        column: None,
         hint: Some("replace hunter2-hunter2".to_owned()),
-        step: None,
+        ..ReportProblem::default()
     };
     build(ReportInput {
         command: vec!["kiln".to_owned(), "admin-user".to_owned()],

@@ -129,18 +129,6 @@ pub(super) fn field_position(
     position_of(field_node(document.root(), field), kptfile, &text)
 }
 
-/// The line of a field in a document of a file; if the field is missing, that of the mapping that should contain it.
-pub(crate) fn field_line(
-    files: &dyn FileSource,
-    path: &str,
-    index: usize,
-    field: &str,
-) -> Option<usize> {
-    let documents = kiln_yaml::parse_all(&files.read(path).ok()?).ok()?;
-    let root = documents.get(index)?.root();
-    Some(field_node(root, field).position()?.line)
-}
-
 /// The node of a field such as `spec.containers[0].image`, or the last node on the way to it that exists.
 fn field_node<'a>(root: NodeRef<'a>, field: &str) -> NodeRef<'a> {
     let mut node = root;

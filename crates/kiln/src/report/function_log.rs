@@ -67,7 +67,7 @@ impl<'a> FunctionLog<'a> {
         };
         let items = result.results.iter().take(MAX_LOCATED);
         let position = |item: &ResultItem| {
-            let files = self.files.filter(|_| is_problem(item));
+            let files = self.files.as_ref().filter(|_| is_problem(item));
             files?.position(directory, item)
         };
         items.map(position).collect()

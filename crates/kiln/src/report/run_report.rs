@@ -1,8 +1,8 @@
 //! The reports of `--report` and `--report-data`: collects what a command does, and writes the files at its end, also after a
 //! failure.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::cell::{LazyCell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use clap::Args;
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource};
 use kiln_krm::paths;
-use kiln_krm::results::FunctionResult;
+use kiln_krm::results::{File, FunctionResult, ResourceRef, ResultItem, Severity};
 use kiln_pages::report::{
     self, ChangedFile, ConfigValues, LockInput, PhaseTime, ReportAction, ReportFormat, ReportInput,
     ReportModel, ReportProblem, SecretValues, StepInput, StepKind, StepPosition, StepStatus,
@@ -19,6 +19,7 @@ use kiln_pages::report::{
 };
 use kiln_render::{CallRecord, Event, Log, Silent, TouchedResources};
 
+use super::result_position::{ResourcePlaces, resource_files};
 use crate::error::{CommandError, bail_usage};
 use crate::interrupt::interruptible;
 use crate::log_format::LogFormat;
@@ -258,9 +259,22 @@ impl<'a> RunRecorder<'a> {
             (Some(_), _) => Verdict::Failed,
         };
         let began = self.began;
+        let places = LazyCell::new(|| resource_places(run.files, &files));
+        let locate = |directory: &str, wanted: &ResourceRef| {
+            let (path, index) = places.find(directory, wanted)?;
+            Some(File {
+                path: path.to_owned(),
+                index: i64::try_from(index).ok()?,
+            })
+        };
         let steps: Vec<StepInput> = calls
             .into_iter()
-            .map(|call| step(call, began, run.root))
+            .map(|mut call| {
+                for item in &mut call.result.results {
+                    place_item(item, &call.directory, &locate);
+                }
+                step(call, began, run.root)
+            })
             .collect();
         let phases = phases(&steps, self.rendered.into_inner(), duration);
         let started = jiff::Timestamp::now().checked_sub(duration);
@@ -419,6 +433,37 @@ fn check_place(name: &str, root: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// Names the file of an item from the root package; a problem of a resource is where the resource is.
+fn place_item(
+    item: &mut ResultItem,
+    directory: &str,
+    locate: &dyn Fn(&str, &ResourceRef) -> Option<File>,
+) {
+    match &mut item.file {
+        Some(file) if !file.path.is_empty() => file.path = paths::join(&[directory, &file.path]),
+        _ if item.known_severity() != Some(Severity::Info) => {
+            let resource = item.resource_ref.as_ref();
+            item.file = resource.and_then(|resource| locate(directory, resource));
+        }
+        _ => {}
+    }
+}
+
+/// Where the resources of a package are after the run.
+fn resource_places(files: Option<&dyn FileSource>, changed: &[ChangedFile]) -> ResourcePlaces {
+    let after: HashMap<&str, Option<&Vec<u8>>> = changed
+        .iter()
+        .map(|file| (file.path.as_str(), file.after.as_ref()))
+        .collect();
+    let mut paths = files.map_or_else(Vec::new, resource_files);
+    let added = changed.iter().filter(|file| file.before.is_none());
+    paths.extend(added.map(|file| file.path.clone()));
+    ResourcePlaces::of(paths, |path| match after.get(path) {
+        Some(after) => after.cloned(),
+        None => files?.read(path).ok(),
+    })
+}
+
 fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
     let CallRecord {
         package,
@@ -433,14 +478,7 @@ fn step(call: RecordedCall, began: Instant, root: &str) -> StepInput {
         declared,
         config,
     } = *call.record;
-    let mut result = *call.result;
-    let files = result
-        .results
-        .iter_mut()
-        .filter_map(|item| item.file.as_mut());
-    for file in files.filter(|file| !file.path.is_empty()) {
-        file.path = paths::join(&[&call.directory, &file.path]);
-    }
+    let result = *call.result;
     let in_root = |file: String| {
         let relative = file
             .strip_prefix(root)
@@ -511,7 +549,7 @@ fn problem(error: &CommandError, directory: &str) -> Option<ReportProblem> {
         line: position.map(|position| position.line),
         column: position.map(|position| position.column),
         hint: error.hint.clone(),
-        step: None,
+        ..ReportProblem::default()
     })
 }
 

@@ -35,7 +35,7 @@ fn problem_text(problem: &ReportProblem, files: &BTreeSet<&str>) -> Markup {
         @if let Some(file) = &problem.file {
             (place(file, problem.line, files)) " "
         }
-        span.message { (problem.message) }
+        span.message { (problem.text()) }
         @if let Some(step) = problem.step {
             " " a.step href={ "#" (step_anchor(step)) } { "step " (step + 1) }
         }

@@ -349,10 +349,7 @@ fn render_once(
         attribution: !is_attribution_disabled(),
         unknown_fields: UnknownKeys::Refuse,
     };
-    let reported = ReportedFiles {
-        files: &files,
-        named,
-    };
+    let reported = ReportedFiles::new(&files, named);
     let terminal = FunctionLog::new(ui).quiet(args.quiet).with_files(reported);
     let log = Timings::new(&terminal);
     let errors = RenderErrors {

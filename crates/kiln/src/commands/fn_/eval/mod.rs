@@ -110,7 +110,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     };
     let log = FunctionLog::new(ui);
     let log = match &files {
-        Some(files) => log.with_files(ReportedFiles { files, named }),
+        Some(files) => log.with_files(ReportedFiles::new(files, named)),
         None => log,
     };
     let recorder = RunRecorder::new(&log, &reports).since(began);
