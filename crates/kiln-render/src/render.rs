@@ -197,38 +197,53 @@ impl RenderOutput {
     }
 
     /// Plans the changes; `files` is what was rendered. If the resources cannot be written, neither is the status.
-    pub fn plan(self, files: &dyn FileSource) -> Result<RenderPlan, WriteError> {
-        let status = self.status;
-        let has_resources = self.resources.is_some();
-        let mut changes = match self.resources {
+    pub fn plan(mut self, files: &dyn FileSource) -> Result<RenderPlan, WriteError> {
+        let resources = self.resources.take();
+        let has_resources = resources.is_some();
+        let mut changes = match resources {
             None => Vec::new(),
-            Some(resources) => {
-                let options = WriteOptions {
-                    dialect: Dialect::Current,
-                    bytes: match status.compat {
-                        RenderCompat::Kiln => Bytes::Keep,
-                        RenderCompat::Kpt => Bytes::Reencode,
-                    },
-                    emptied_files: match self.is_failure {
-                        false => EmptiedFiles::Delete,
-                        true => EmptiedFiles::Leave,
-                    },
-                    package: status.root.clone(),
-                    threads: self.threads,
-                };
-                let changes = plan_write(resources, &self.read, &options)?;
-                if status.compat == RenderCompat::Kiln {
-                    check_targets(&changes, &self.read, files)?;
-                }
-                changes
-            }
+            Some(resources) => self.plan_resources(resources, files)?,
         };
-        status.add_to(&mut changes, files);
+        self.status.add_to(&mut changes, files);
         Ok(RenderPlan {
             changes,
             has_resources,
-            status,
+            status: self.status,
         })
+    }
+
+    /// What differs between the resources and the package, for a result that is written elsewhere.
+    pub fn differences(&self, files: &dyn FileSource) -> Result<Vec<FileChange>, WriteError> {
+        match &self.resources {
+            None => Ok(Vec::new()),
+            Some(resources) => self.plan_resources(resources.clone(), files),
+        }
+    }
+
+    fn plan_resources(
+        &self,
+        resources: Vec<Resource>,
+        files: &dyn FileSource,
+    ) -> Result<Vec<FileChange>, WriteError> {
+        let compat = self.status.compat;
+        let options = WriteOptions {
+            dialect: Dialect::Current,
+            bytes: match compat {
+                RenderCompat::Kiln => Bytes::Keep,
+                RenderCompat::Kpt => Bytes::Reencode,
+            },
+            emptied_files: match self.is_failure {
+                false => EmptiedFiles::Delete,
+                true => EmptiedFiles::Leave,
+            },
+            package: self.status.root.clone(),
+            threads: self.threads,
+        };
+        let changes = plan_write(resources, &self.read, &options)?;
+        if compat == RenderCompat::Kiln {
+            check_targets(&changes, &self.read, files)?;
+        }
+        Ok(changes)
     }
 }
 

@@ -13,7 +13,7 @@ use super::declaration::{ConfigValues, config_text, selector_text, step_command}
 use super::file_texts::FileTexts;
 use super::github::in_directory;
 use super::model::{
-    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportModel, ReportProblem,
+    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel, ReportProblem,
     ResultReport, StepKind, StepPosition, StepReport, StepStatus, Verdict, resource_title,
 };
 use super::outside_texts::clean;
@@ -27,6 +27,7 @@ pub struct ReportInput<'a> {
     pub action: ReportAction,
     pub package: String,
     pub directory: String,
+    pub is_written_elsewhere: bool,
     pub started: String,
     pub duration_us: u64,
     pub verdict: Verdict,
@@ -97,6 +98,7 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
         action: input.action,
         package: input.package,
         directory: input.directory,
+        is_written_elsewhere: input.is_written_elsewhere,
         started: input.started,
         duration_us: input.duration_us,
         verdict: input.verdict,
@@ -111,7 +113,12 @@ pub fn build(input: ReportInput<'_>) -> ReportModel {
     };
     let changes = add_files(&mut model, &input.files, &secrets);
     let mut texts = FileTexts::new(&input.files, input.read);
-    let mut resources = ResourceTable::new(&changes);
+    // Of what is in no file only the steps are known.
+    let without_file = match model.is_written_elsewhere && input.files.is_empty() {
+        true => ReportChange::Changed,
+        false => ReportChange::Unchanged,
+    };
+    let mut resources = ResourceTable::new(&changes, without_file);
     let declarations = Declarations {
         directory: &model.directory.clone(),
         action: model.action,

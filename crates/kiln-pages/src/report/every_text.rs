@@ -16,6 +16,7 @@ impl ReportModel {
             action: _,
             package,
             directory,
+            is_written_elsewhere: _,
             started: _,
             duration_us: _,
             verdict: _,

@@ -89,18 +89,10 @@ fn suite(model: &ReportModel, package: &PackageSteps<'_>) -> TestSuite {
     });
     TestSuite {
         name: match package.title.as_str() {
-            "" => own_name(model),
+            "" => model.package_title().to_owned(),
             title => title.to_owned(),
         },
         cases: cases.chain(skipped).collect(),
-    }
-}
-
-/// The name of the package; a list from standard input has none.
-fn own_name(model: &ReportModel) -> String {
-    match model.package.as_str() {
-        "" => "standard input".to_owned(),
-        package => package.to_owned(),
     }
 }
 
@@ -146,7 +138,7 @@ fn own_failure(model: &ReportModel) -> TestSuite {
     lines.extend(diffs(model));
     let outcome = failed(&title, lines.into_iter());
     TestSuite {
-        name: own_name(model),
+        name: model.package_title().to_owned(),
         cases: vec![TestCase {
             name: name.to_owned(),
             duration_us: model.duration_us,

@@ -26,7 +26,7 @@ pub(super) fn write(model: &ReportModel) -> String {
     let _ = writeln!(
         out,
         "## {mark} {}: {}\n",
-        name(&model.package),
+        name(model.package_title()),
         name(&model.headline())
     );
     let lines = model.lines();

@@ -26,6 +26,9 @@ pub struct ReportModel {
     pub package: String,
     /// The directory of the package as the user named it.
     pub directory: String,
+    /// Whether the result went to standard output or to another directory, so that the files of the package are as before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_written_elsewhere: bool,
     /// When the run began, as RFC 3339.
     pub started: String,
     pub duration_us: u64,
@@ -47,6 +50,10 @@ pub struct ReportModel {
     /// The lock file that fixed the versions of functions; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<LockReport>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The lock file of a render. What it names is exactly what ran.
@@ -305,6 +312,14 @@ impl ReportModel {
         self.files.iter().fold(LineCounts::default(), sum)
     }
 
+    /// The name of the package; a list from standard input has none.
+    pub fn package_title(&self) -> &str {
+        match self.package.as_str() {
+            "" => "standard input",
+            package => package,
+        }
+    }
+
     /// One sentence about the outcome.
     pub fn headline(&self) -> String {
         let files = counted(self.files.len(), "file");
@@ -321,9 +336,22 @@ impl ReportModel {
                 }
             }
             (Verdict::Differs, _) => format!("Differs: rendering would change {files}"),
+            (Verdict::Passed, _) if self.is_written_elsewhere => self.headline_elsewhere(&files),
             (Verdict::Passed, _) if self.files.is_empty() => "Passed: no changes".to_owned(),
             (Verdict::Passed, ReportAction::DryRun) => format!("Passed: would change {files}"),
             (Verdict::Passed, _) => format!("Passed: changed {files}"),
+        }
+    }
+
+    /// The sentence about a result that is not in the package. What came from standard input has no files.
+    fn headline_elsewhere(&self, files: &str) -> String {
+        match (self.files.len(), self.resources.len()) {
+            (0, 0) => "Passed: no changes".to_owned(),
+            (0, resources) => {
+                let resources = counted(resources, "resource");
+                format!("Passed: changed {resources}, written elsewhere")
+            }
+            (_, _) => format!("Passed: changed {files}, written elsewhere"),
         }
     }
 }

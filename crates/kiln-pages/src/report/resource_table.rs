@@ -8,15 +8,21 @@ use super::resource_changes::{ResourceChange, ResourceChanges, ResourceScope};
 
 pub(super) struct ResourceTable<'a> {
     changes: &'a ResourceChanges,
+    /// What happened to a resource that is in no file.
+    without_file: ReportChange,
     rows: Vec<ResourceReport>,
     /// By kind, name and file, and by what resources of one name differ in.
     indices: BTreeMap<(String, String, String, ResourceScope), usize>,
 }
 
 impl<'a> ResourceTable<'a> {
-    pub(super) fn new(changes: &'a ResourceChanges) -> ResourceTable<'a> {
+    pub(super) fn new(
+        changes: &'a ResourceChanges,
+        without_file: ReportChange,
+    ) -> ResourceTable<'a> {
         ResourceTable {
             changes,
+            without_file,
             rows: Vec::new(),
             indices: BTreeMap::new(),
         }
@@ -40,7 +46,7 @@ impl<'a> ResourceTable<'a> {
                 namespace: String::new(),
                 name: id.name,
                 file,
-                change: found.map_or(ReportChange::Unchanged, ResourceChange::change),
+                change: found.map_or(self.without_file, ResourceChange::change),
                 steps: Vec::new(),
             });
         }

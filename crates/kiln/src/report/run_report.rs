@@ -130,6 +130,8 @@ pub(crate) struct ReportedRun<'a> {
     /// The absolute path of the package.
     pub(crate) root: &'a str,
     pub(crate) files: Option<&'a dyn FileSource>,
+    /// Whether the result goes to standard output or to a new directory.
+    pub(crate) is_written_elsewhere: bool,
     pub(crate) lock: Option<LockInput>,
     pub(crate) config_values: ConfigValues,
 }
@@ -195,6 +197,21 @@ impl<'a> RunRecorder<'a> {
     pub(crate) fn note_input(&self, text: &[u8]) {
         if !self.reports.is_empty() {
             self.secrets.borrow_mut().add_file(text);
+        }
+    }
+
+    /// Keeps what differs between the package and a result that is written elsewhere. A report does not need it: it leaves out
+    /// what cannot be planned.
+    pub(crate) fn note_differences<E>(
+        &self,
+        files: &dyn FileSource,
+        differences: impl FnOnce() -> Result<Vec<FileChange>, E>,
+    ) {
+        if self.reports.is_empty() {
+            return;
+        }
+        if let Ok(changes) = differences() {
+            self.note_changes(files, &changes);
         }
     }
 
@@ -289,6 +306,7 @@ impl<'a> RunRecorder<'a> {
             action: run.action,
             package: name.to_string_lossy().into_owned(),
             directory: run.directory.to_owned(),
+            is_written_elsewhere: run.is_written_elsewhere,
             started: started.map_or(String::new(), |time| format!("{time:.0}")),
             duration_us: micros(duration),
             verdict,

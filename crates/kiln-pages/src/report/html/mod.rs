@@ -27,7 +27,7 @@ pub(super) fn page(model: &ReportModel) -> String {
 
 /// The rows of a model, which may be a part of the report, and the numbers of the whole report.
 fn page_of(model: &ReportModel, totals: &Totals) -> String {
-    let title = format!("{}: {}", model.package, totals.headline);
+    let title = format!("{}: {}", model.package_title(), totals.headline);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -66,7 +66,7 @@ fn header(model: &ReportModel, totals: &Totals) -> Markup {
         header class=(verdict_class(model.verdict)) {
             h1 { (totals.headline) }
             p {
-                "Package " strong { (model.package) }
+                "Package " strong { (model.package_title()) }
                 @if model.directory != model.package { " in " code { (model.directory) } }
                 ", "
                 time datetime=(model.started) { (model.started) }

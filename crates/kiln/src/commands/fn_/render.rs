@@ -232,6 +232,7 @@ fn report_nothing(ui: &Ui, args: &RenderArgs) -> Result<()> {
         directory: named,
         root: &root.to_string_lossy(),
         files: None,
+        is_written_elsewhere: false,
         lock: None,
         config_values: ConfigValues::Show,
     };
@@ -326,6 +327,7 @@ fn render_once(
                 directory: named,
                 root: &root_text,
                 files: Some(&files),
+                is_written_elsewhere: false,
                 lock: None,
                 config_values: ConfigValues::Show,
             };
@@ -427,6 +429,7 @@ fn render_once(
         directory: named,
         root: &root_text,
         files: Some(&files),
+        is_written_elsewhere: *destination != Destination::InPlace,
         lock: lock.as_ref().map(LockUse::reported),
         config_values: ConfigValues::Show,
     };
@@ -682,8 +685,11 @@ fn finish_elsewhere(
     }
     outcome(&report, end.failed)?;
     warn_about_emptied(ui, &report);
+    let files = end.files.disk();
+    let recorder = end.recorder;
+    recorder.note_differences(files, || output.differences(files));
     let resources = output.resources.unwrap_or_default();
-    destination.write(ui, resources, &output.read, Some(end.files.disk()))
+    destination.write(ui, resources, &output.read, Some(files))
 }
 
 /// Warns about functions that removed all resources of a package, or its Kptfile. kpt does not.

@@ -131,6 +131,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         directory: named,
         root: root.as_deref().unwrap_or_default(),
         files: files.as_ref().map(|files| files as &dyn FileSource),
+        is_written_elsewhere: source.is_none() || destination != Destination::InPlace,
         lock: None,
         config_values,
     };
@@ -269,6 +270,11 @@ impl EvalCall<'_> {
         match output {
             Err(failure) => return Err(call_error(ui, &failure, &target).into()),
             Ok(Some(output)) => {
+                if let (Some(source), Some(files)) = (source, files) {
+                    recorder.note_differences(files, || {
+                        plan_output(source, output.clone(), &before, setup.behaviour())
+                    });
+                }
                 let output = without_empty_annotations(output);
                 let files = files.map(|files| files as &dyn FileSource);
                 destination.write(ui, output, &before, files)?;
