@@ -89,6 +89,11 @@ pub(crate) const TERM: &str = "TERM";
 /// Set by systems for continuous integration; there is no progress line then.
 pub(crate) const CI: &str = "CI";
 
+/// The directory of the repository in a workflow of GitHub: annotations name files from there.
+pub(crate) const GITHUB_WORKSPACE: &str = "GITHUB_WORKSPACE";
+/// The same in a job of GitLab.
+pub(crate) const CI_PROJECT_DIR: &str = "CI_PROJECT_DIR";
+
 /// Directory of the store of unpacked images. Default: `kiln/store` in the directory for caches.
 pub(crate) const KILN_STORE: &str = "KILN_STORE";
 

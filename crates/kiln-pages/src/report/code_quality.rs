@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::differences::placed_problems;
 use super::format::json_text;
-use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
 use super::sarif::rule_of;
 
@@ -48,7 +47,7 @@ fn of_problem<'a>(model: &'a ReportModel, problem: &'a ReportProblem) -> Issue<'
 impl Issue<'_> {
     /// The fingerprint is the same as long as the problem is, wherever its line moves.
     fn json(&self, model: &ReportModel, seen: &mut BTreeMap<String, usize>) -> Value {
-        let path = in_directory(&model.directory, self.file);
+        let path = model.place(self.file);
         let identity = format!("{}\n{path}\n{}", self.rule, self.message);
         let earlier = seen.entry(identity.clone()).or_default();
         let digest = Sha256::digest(format!("{identity}\n{earlier}"));

@@ -16,6 +16,7 @@ impl ReportModel {
             action: _,
             package,
             directory,
+            repository_directory,
             is_written_elsewhere: _,
             started: _,
             duration_us: _,
@@ -30,7 +31,8 @@ impl ReportModel {
             lock,
         } = self;
         command.iter_mut().for_each(&mut *change);
-        [package, directory].into_iter().for_each(&mut *change);
+        let paths = [package, directory].into_iter();
+        paths.chain(repository_directory).for_each(&mut *change);
         for problem in problems {
             of_problem(problem, change);
         }

@@ -23,20 +23,24 @@ pub fn annotations(model: &ReportModel) -> String {
     for problem in problems.take(MOST_ANNOTATIONS) {
         let step = problem.step.and_then(|step| model.steps.get(step));
         let title = step.map_or("kiln", |step| &step.function);
-        let _ = writeln!(out, "{}", annotation(problem, title, &model.directory));
+        let _ = writeln!(
+            out,
+            "{}",
+            annotation(problem, title, |file| model.place(file))
+        );
     }
     out
 }
 
-/// A problem as a workflow command. `directory` is that of the package, from where the workflow runs.
-pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> String {
+/// A problem as a workflow command. `place` is the path of a file of the package, as the workflow looks for it.
+fn annotation(problem: &ReportProblem, title: &str, place: impl Fn(&str) -> String) -> String {
     let command = match problem.severity.as_str() {
         "error" => "error",
         _ => "warning",
     };
     let mut properties = Vec::new();
     if let Some(file) = &problem.file {
-        properties.push(format!("file={}", property(&in_directory(directory, file))));
+        properties.push(format!("file={}", property(&place(file))));
     }
     for (name, number) in [("line", problem.line), ("col", problem.column)] {
         properties.extend(number.map(|number| format!("{name}={number}")));
@@ -46,7 +50,7 @@ pub fn annotation(problem: &ReportProblem, title: &str, directory: &str) -> Stri
     format!("::{command} {}::{message}", properties.join(","))
 }
 
-/// The path of a file of the package, from where the command ran.
+/// The path of a file of the package in `directory`.
 pub(super) fn in_directory(directory: &str, file: &str) -> String {
     match directory.trim_end_matches('/') {
         "" | "." => file.to_owned(),

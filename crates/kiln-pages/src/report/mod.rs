@@ -35,7 +35,7 @@ pub use command_words::shell_word;
 pub use declaration::ConfigValues;
 pub(crate) use format::json_text;
 pub use format::{ReportFormat, UnknownFormat};
-pub use github::{annotation, annotations};
+pub use github::annotations;
 pub use kiln_krm::secrets::SecretValues;
 pub use lines::FileLines;
 pub use model::{

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::github::in_directory;
 use crate::parts::counted;
 
 /// The version of the JSON.
@@ -26,6 +27,9 @@ pub struct ReportModel {
     pub package: String,
     /// The directory of the package as the user named it.
     pub directory: String,
+    /// That directory in its repository, for CI systems, which look for files from there; `None` if no repository is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository_directory: Option<String>,
     /// Whether the result went to standard output or to another directory, so that the files of the package are as before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_written_elsewhere: bool,
@@ -318,6 +322,12 @@ impl ReportModel {
             "" => "standard input",
             package => package,
         }
+    }
+
+    /// The path of a file of the package, for CI systems.
+    pub(super) fn place(&self, file: &str) -> String {
+        let directory = self.repository_directory.as_deref();
+        in_directory(directory.unwrap_or(&self.directory), file)
     }
 
     /// One sentence about the outcome.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::command_words::command_line;
 use super::differences::placed_problems;
 use super::format::json_text;
-use super::github::in_directory;
 use super::model::{ReportModel, ReportProblem};
 use super::text::shortened;
 
@@ -77,7 +76,7 @@ fn result(model: &ReportModel, problem: &ReportProblem, rules: &[&str]) -> Value
         region["startColumn"] = json!(column);
     }
     let mut location = json!({"physicalLocation": {
-        "artifactLocation": {"uri": uri(&model.directory, file)},
+        "artifactLocation": {"uri": uri(&model.place(file))},
         "region": region,
     }});
     let subject = problem.subject();
@@ -95,9 +94,8 @@ fn plain_message(text: &str) -> String {
     text.replace("](", "] (")
 }
 
-/// The path of a file of the package as a URI, relative unless the user named the package by an absolute path.
-fn uri(directory: &str, file: &str) -> String {
-    let path = in_directory(directory, file);
+/// A path as a URI, relative unless the path is absolute.
+fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     if path.starts_with('/') {
         uri.push_str("file://");

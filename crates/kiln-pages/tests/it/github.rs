@@ -1,6 +1,6 @@
 //! Workflow commands: escaping, and paths from where the workflow runs.
 
-use kiln_pages::report::{ReportModel, ReportProblem, Verdict, annotation, annotations};
+use kiln_pages::report::{ReportFormat, ReportModel, ReportProblem, Verdict, annotations};
 
 use crate::sample::failed_run;
 
@@ -32,9 +32,38 @@ fn no_text_leaves_its_field() {
         file: Some("a,b:c.yaml".to_owned()),
         line: Some(3),
         column: Some(2),
+        step: Some(1),
         ..ReportProblem::default()
     };
     let expected =
         "::warning file=pkg/a%2Cb%3Ac.yaml,line=3,col=2,title=t%2Cu::100%25%0D%0A::error::x";
-    assert_eq!(annotation(&problem, "t,u", "./pkg/"), expected);
+    let mut model = failed_run();
+    model.directory = "./pkg/".to_owned();
+    model.steps[1].function = "t,u".to_owned();
+    model.problems = vec![problem];
+    assert_eq!(annotations(&model), format!("{expected}\n"));
+}
+
+#[test]
+fn places_are_those_of_the_repository_if_it_is_known() {
+    for (directory, place) in [
+        (Some("a/shop"), "a/shop/app/deployment.yaml"),
+        (Some(""), "app/deployment.yaml"),
+        (None, "my shop/app/deployment.yaml"),
+    ] {
+        let model = ReportModel {
+            repository_directory: directory.map(str::to_owned),
+            ..failed_run()
+        };
+        let wanted = format!("::error file={place},line=7,");
+        assert!(annotations(&model).starts_with(&wanted), "{directory:?}");
+        let quality = ReportFormat::CodeQuality.write(&model);
+        assert!(
+            quality.contains(&format!("\"path\": \"{place}\"")),
+            "{quality}"
+        );
+        let uri = format!("\"uri\": \"{}\"", place.replace(' ', "%20"));
+        let sarif = ReportFormat::Sarif.write(&model);
+        assert!(sarif.contains(&uri), "{sarif}");
+    }
 }

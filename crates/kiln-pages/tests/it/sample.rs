@@ -49,6 +49,7 @@ pub(crate) fn input() -> ReportInput<'static> {
         action: ReportAction::Render,
         package: "shop".to_owned(),
         directory: "my shop".to_owned(),
+        repository_directory: None,
         is_written_elsewhere: false,
         started: "2026-01-02T03:04:05Z".to_owned(),
         duration_us: 20_000,

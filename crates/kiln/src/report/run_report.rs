@@ -19,6 +19,7 @@ use kiln_pages::report::{
 };
 use kiln_render::{CallRecord, Event, Log, Silent, TouchedResources};
 
+use super::repository::repository_directory;
 use super::result_position::{ResourcePlaces, resource_files};
 use crate::error::{CommandError, bail_usage};
 use crate::interrupt::interruptible;
@@ -306,6 +307,10 @@ impl<'a> RunRecorder<'a> {
             action: run.action,
             package: name.to_string_lossy().into_owned(),
             directory: run.directory.to_owned(),
+            repository_directory: match run.root {
+                "" => None,
+                root => repository_directory(Path::new(root)),
+            },
             is_written_elsewhere: run.is_written_elsewhere,
             started: started.map_or(String::new(), |time| format!("{time:.0}")),
             duration_us: micros(duration),
