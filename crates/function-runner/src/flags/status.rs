@@ -1,5 +1,7 @@
 //! The flags of the status page.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use kiln_go::{FlagSet, Key, Parsed};
 
 use super::Flavour;
@@ -8,6 +10,17 @@ use crate::config::StatusConfig;
 pub(super) struct StatusFlags {
     address: Key<String>,
     show_messages: Key<bool>,
+}
+
+/// An address, also as Go's programs take it: `:PORT` for all addresses of this machine, and `localhost:PORT`.
+fn socket_address(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.rsplit_once(':')?;
+    let address = match host {
+        "" => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        host if host.eq_ignore_ascii_case("localhost") => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        _ => return text.parse().ok(),
+    };
+    Some(SocketAddr::new(address, port.parse().ok()?))
 }
 
 impl StatusFlags {
@@ -36,7 +49,7 @@ impl StatusFlags {
         if text.is_empty() {
             return Ok(None);
         }
-        let address = text.parse().map_err(|_| {
+        let address = socket_address(&text).ok_or_else(|| {
             format!(
                 "--status-address {text:?} is not an IP address and a port, such as 127.0.0.1:9447"
             )

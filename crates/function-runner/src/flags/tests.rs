@@ -365,7 +365,23 @@ fn the_status_page_is_on_for_local_use_only() {
     let chosen = chosen.expect("a status page");
     assert_eq!(chosen.address.to_string(), "[::1]:0");
     assert!(chosen.is_chosen && !chosen.shows_messages);
-    for wrong in ["9447", "localhost:9447", "127.0.0.1"] {
+    for (given, address) in [
+        ("localhost:9447", "127.0.0.1:9447"),
+        ("LocalHost:0", "127.0.0.1:0"),
+        (":9447", "0.0.0.0:9447"),
+    ] {
+        let chosen = runner(&[&format!("--status-address={given}")]).status;
+        let chosen = chosen.expect("a status page");
+        assert_eq!(chosen.address.to_string(), address);
+    }
+    for wrong in [
+        "9447",
+        "localhost",
+        "example.org:9447",
+        "127.0.0.1",
+        ":x",
+        ":65536",
+    ] {
         let flag = format!("--status-address={wrong}");
         check_wrong(
             &[&flag],

@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod contents_diff;
 pub(crate) mod function_log;
 pub(crate) mod preview;
+mod report_file;
 pub(crate) mod repository;
 pub(crate) mod result_position;
 pub(crate) mod results_dir;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use kiln_krm::kptfile::FunctionKind;
 use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource};
@@ -19,6 +19,7 @@ use kiln_pages::report::{
 };
 use kiln_render::{CallRecord, Event, Log, Silent, TouchedResources};
 
+use super::report_file::{ReportTarget, check_place, has_resources};
 use super::repository::repository_directory;
 use super::result_position::{ResourcePlaces, resource_files};
 use crate::error::{CommandError, bail_usage};
@@ -87,7 +88,7 @@ impl ReportFlags {
             format: ReportFormat::Data,
         }));
         for target in &targets {
-            check_place(&target.name, root)?;
+            check_place(ui, &target.name, root)?;
         }
         Ok(ReportTargets {
             targets,
@@ -108,6 +109,14 @@ impl ReportTargets {
         self.targets.is_empty() && !self.annotates
     }
 
+    /// Does work that a signal may end at once, unless a report is to be written then.
+    pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self.is_empty() {
+            true => interruptible(work),
+            false => work(),
+        }
+    }
+
     /// Whether calls record the resources that they touch.
     pub(crate) fn touched(&self) -> TouchedResources {
         match self.is_empty() {
@@ -115,12 +124,6 @@ impl ReportTargets {
             false => TouchedResources::Record,
         }
     }
-}
-
-/// A file to write, or `-`.
-struct ReportTarget {
-    name: String,
-    format: ReportFormat,
 }
 
 /// What a report says about the command itself.
@@ -135,6 +138,46 @@ pub(crate) struct ReportedRun<'a> {
     pub(crate) is_written_elsewhere: bool,
     pub(crate) lock: Option<LockInput>,
     pub(crate) config_values: ConfigValues,
+}
+
+/// A command without a function that ran: it failed before, or it has nothing to do.
+pub(crate) struct EarlyEnd<'a> {
+    pub(crate) flags: &'a ReportFlags,
+    pub(crate) action: ReportAction,
+    /// The directory as the user named it.
+    pub(crate) named: &'a str,
+}
+
+impl EarlyEnd<'_> {
+    /// Writes the reports, so that a later step of a CI job finds them. If the reports cannot be written either, the error of
+    /// the command matters more.
+    pub(crate) fn report(self, ui: &Ui, done: Result<()>) -> Result<()> {
+        let EarlyEnd {
+            flags,
+            action,
+            named,
+        } = self;
+        let root = match named {
+            "-" => None,
+            named => absolute(named).ok(),
+        };
+        let targets = flags.targets(ui, root.as_deref());
+        let reports = match (targets, done.is_err()) {
+            (Ok(targets), _) => targets,
+            (Err(_), true) => return done,
+            (Err(error), false) => return Err(error),
+        };
+        let run = ReportedRun {
+            action,
+            directory: named,
+            root: &root.unwrap_or_default().to_string_lossy(),
+            files: None,
+            is_written_elsewhere: false,
+            lock: None,
+            config_values: ConfigValues::Hide,
+        };
+        report_early_end(ui, &reports, run, done)
+    }
 }
 
 /// Writes the reports of a command that ended before it ran a function.
@@ -186,12 +229,9 @@ impl<'a> RunRecorder<'a> {
         RunRecorder { began, ..self }
     }
 
-    /// Does work that a signal may end at once, unless a report is to be written then.
+    /// As [`ReportTargets::interruptible`].
     pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
-        match self.reports.is_empty() {
-            true => interruptible(work),
-            false => work(),
-        }
+        self.reports.interruptible(work)
     }
 
     /// Keeps the values of Secrets in an input that is not a file of the package.
@@ -388,74 +428,6 @@ impl Log for RunRecorder<'_> {
     }
 }
 
-impl ReportTarget {
-    /// Writes the report whole or not at all.
-    fn write(&self, ui: &Ui, model: &ReportModel) -> Result<()> {
-        let text = self.format.write(model);
-        if self.name == "-" {
-            return ui.write_data(text.as_bytes());
-        }
-        let path = Path::new(&self.name);
-        write_whole(path, text.as_bytes()).with_context(|| not_written(&self.name))
-    }
-}
-
-/// Writes a file whole or not at all. A device or a pipe is written to, and what a link leads to is replaced, not the link.
-fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return std::fs::write(&path, text);
-    }
-    let temporary = path.with_file_name(format!(".kiln-report-{}", std::process::id()));
-    let written =
-        std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn not_written(name: &str) -> String {
-    format!("cannot write the report {name}")
-}
-
-/// Refuses a place where the report cannot be written, or where the next command would read it as a resource.
-fn check_place(name: &str, root: Option<&Path>) -> Result<()> {
-    if name == "-" {
-        return Ok(());
-    }
-    let path = absolute(name)?;
-    let directory = path.parent().unwrap_or(&path);
-    if !directory.is_dir() {
-        let error = format!(
-            "{}: there is no directory {}",
-            not_written(name),
-            directory.display()
-        );
-        return Err(CommandError::with_hint(anyhow!(error), "make the directory first").into());
-    }
-    if path.is_dir() {
-        let error = format!("{}: it is a directory", not_written(name));
-        return Err(CommandError::with_hint(anyhow!(error), "name a file in it").into());
-    }
-    let Some(root) = root else {
-        return Ok(());
-    };
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let is_inside = real(directory).starts_with(real(root));
-    // What a user excludes is not a resource.
-    if is_inside && has_resources(name) && !root.join(".krmignore").exists() {
-        let error = format!(
-            "{}: it would be a resource of the package",
-            not_written(name)
-        );
-        return Err(
-            CommandError::with_hint(anyhow!(error), "name a file outside of the package").into(),
-        );
-    }
-    Ok(())
-}
-
 /// Names the file of an item from the root package; a problem of a resource is where the resource is.
 fn place_item(
     item: &mut ResultItem,
@@ -601,11 +573,6 @@ fn add_secrets(files: &dyn FileSource, changed: &HashSet<&str>, secrets: &mut Se
             }
         }
     }
-}
-
-fn has_resources(name: &str) -> bool {
-    let ending = Path::new(name).extension();
-    ending.is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
 }
 
 fn micros(duration: Duration) -> u64 {

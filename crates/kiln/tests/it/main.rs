@@ -51,6 +51,7 @@ mod recorded;
 #[path = "../../../kiln-sandbox/tests/it/refused_calls.rs"]
 mod refused_calls;
 mod report;
+mod report_problems;
 mod rpkg;
 mod rpkg_git;
 mod run;

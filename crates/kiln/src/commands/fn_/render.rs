@@ -41,7 +41,9 @@ use crate::report::result_position::ReportedFiles;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
-use crate::report::run_report::{ReportFlags, ReportedRun, RunRecorder, report_early_end};
+use crate::report::run_report::{
+    EarlyEnd, ReportFlags, ReportedRun, RunRecorder, report_early_end,
+};
 use crate::report::settled::changes_only_results;
 use crate::report::timings::Timings;
 use crate::ui::{Record, Ui};
@@ -136,6 +138,15 @@ impl RenderArgs {
         }
     }
 
+    /// The end of a command that renders none of these packages.
+    fn early_end<'a>(&'a self, dirs: &'a [String]) -> EarlyEnd<'a> {
+        EarlyEnd {
+            flags: &self.reports,
+            action: self.action(),
+            named: dirs.first().map_or(".", String::as_str),
+        }
+    }
+
     fn action(&self) -> ReportAction {
         match (self.check, self.dry_run) {
             (true, _) => ReportAction::Check,
@@ -186,12 +197,36 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
                 if !args.quiet {
                     ui.print_message(&format!("no package has changed since {commit}"));
                 }
-                return report_nothing(ui, args);
+                return args.early_end(&args.dirs).report(ui, Ok(()));
             }
             Some(changed)
         }
     };
     let dirs = changed.as_ref().unwrap_or(&args.dirs);
+    let (first, destination, setup) = match start(ui, args, dirs) {
+        Ok(started) => started,
+        Err(error) => return args.early_end(dirs).report(ui, Err(error)),
+    };
+    match (ui.compat(), dirs.get(1..)) {
+        (Compat::Kiln, Some(others @ [_, ..])) => {
+            args.check_several()?;
+            let others = others.iter().map(|dir| package_directory(ui, dir));
+            let others: Vec<String> = others.collect::<Result<_>>()?;
+            let all = std::iter::once(first).chain(others);
+            render_all(ui, all, |named| {
+                render_package(ui, args, &named, &setup, &destination)
+            })
+        }
+        _ => render_package(ui, args, &first, &setup, &destination),
+    }
+}
+
+/// Checks the flags, and returns the first package, where its result goes, and what runs functions.
+fn start(
+    ui: &Ui,
+    args: &RenderArgs,
+    dirs: &[String],
+) -> Result<(String, Destination, EvaluatorSetup)> {
     let first = dirs.first().map_or("", String::as_str);
     let first = package_directory(ui, first)?;
     let destination = Destination::parse(ui, &args.output)?;
@@ -208,35 +243,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
             args.evaluators.check_as(ui, container, modules, pull)?
         }
     };
-    match (ui.compat(), dirs.get(1..)) {
-        (Compat::Kiln, Some(others @ [_, ..])) => {
-            args.check_several()?;
-            let others = others.iter().map(|dir| package_directory(ui, dir));
-            let others: Vec<String> = others.collect::<Result<_>>()?;
-            let all = std::iter::once(first).chain(others);
-            render_all(ui, all, |named| {
-                render_package(ui, args, &named, &setup, &destination)
-            })
-        }
-        _ => render_package(ui, args, &first, &setup, &destination),
-    }
-}
-
-/// Writes the reports of a command that has no package to render, so that a later step finds them.
-fn report_nothing(ui: &Ui, args: &RenderArgs) -> Result<()> {
-    let named = args.dirs.first().map_or(".", String::as_str);
-    let root = absolute(named)?;
-    let reports = args.reports.targets(ui, None)?;
-    let run = ReportedRun {
-        action: args.action(),
-        directory: named,
-        root: &root.to_string_lossy(),
-        files: None,
-        is_written_elsewhere: false,
-        lock: None,
-        config_values: ConfigValues::Show,
-    };
-    report_early_end(ui, &reports, run, Ok(()))
+    Ok((first, destination, setup))
 }
 
 /// Renders each package; a failure does not stop the others.
@@ -311,8 +318,12 @@ fn render_once(
         args.reports.check_stdout()?;
     }
     let reports = args.reports.targets(ui, Some(root))?;
-    let results = results_in_package(ui, &args.results_dir, root)?;
-    let files = open(ui, root)?.without(results);
+    let files = results_in_package(ui, &args.results_dir, root)
+        .and_then(|results| Ok(open(ui, root)?.without(results)));
+    let files = match files {
+        Ok(files) => files,
+        Err(error) => return args.early_end(&[named.to_owned()]).report(ui, Err(error)),
+    };
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))

@@ -43,11 +43,40 @@ use crate::report::result_position::ReportedFiles;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
-use crate::report::run_report::{ReportedRun, RunRecorder};
+use crate::report::run_report::{EarlyEnd, ReportedRun, RunRecorder};
 use crate::ui::Ui;
 pub(crate) use args::EvalArgs;
 
 pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
+    match start(ui, args) {
+        Ok(start) => eval(ui, args, start),
+        Err(error) => {
+            let end = EarlyEnd {
+                flags: &args.reports,
+                action: ReportAction::Eval,
+                named: args.check_dirs().unwrap_or("."),
+            };
+            end.report(ui, Err(error))
+        }
+    }
+}
+
+/// What the flags say, before a report can name a package.
+struct EvalStart<'a> {
+    setup: EvaluatorSetup,
+    /// The function to save to the Kptfile.
+    saved: Option<(FunctionKind, Function)>,
+    selector: Selector,
+    exclusion: Selector,
+    destination: Destination,
+    named: &'a str,
+    data_config: Document,
+    target: Target,
+    config_path: Option<PathBuf>,
+    source: Option<InputPackage>,
+}
+
+fn start<'a>(ui: &Ui, args: &'a EvalArgs) -> Result<EvalStart<'a>> {
     let setup = args
         .evaluators
         .check(ui, args.container_flags(), WasmPrograms::ByName)?;
@@ -62,11 +91,6 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         "-" => None,
         named => Some(InputPackage::resolve(ui, named)?),
     };
-    if source.is_none() || destination.is_standard_output() {
-        args.reports.check_stdout()?;
-    }
-    let package = source.as_ref().map(|source| source.path.as_path());
-    let reports = args.reports.targets(ui, package)?;
     if let (Some(_), Some(config), Some(source)) = (saves_as, &config_path, &source) {
         check_is_inside(config, &source.path)?;
     }
@@ -79,7 +103,38 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         function.map(|function| (kind, function))
     });
     let saved = saved.transpose()?;
+    Ok(EvalStart {
+        setup,
+        saved,
+        selector,
+        exclusion,
+        destination,
+        named,
+        data_config,
+        target,
+        config_path,
+        source,
+    })
+}
 
+fn eval(ui: &Ui, args: &EvalArgs, start: EvalStart<'_>) -> Result<()> {
+    let EvalStart {
+        setup,
+        saved,
+        selector,
+        exclusion,
+        destination,
+        named,
+        data_config,
+        target,
+        config_path,
+        source,
+    } = start;
+    if source.is_none() || destination.is_standard_output() {
+        args.reports.check_stdout()?;
+    }
+    let package = source.as_ref().map(|source| source.path.as_path());
+    let reports = args.reports.targets(ui, package)?;
     let config_values = match config_path {
         Some(_) => ConfigValues::Show,
         None => ConfigValues::Hide,
@@ -97,7 +152,12 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     };
     let began = Instant::now();
     let mut standard_input = Vec::new();
-    let read = interruptible(|| read(ui, source.as_ref(), &args.results_dir, &mut standard_input));
+    let work = || read(ui, source.as_ref(), &args.results_dir, &mut standard_input);
+    // Standard input may never end.
+    let read = match source {
+        None => interruptible(work),
+        Some(_) => reports.interruptible(work),
+    };
     let (read, files) = match read {
         Ok((input, files)) => (Ok(input), files),
         Err(error) => {
