@@ -19,7 +19,7 @@ impl VisibleText {
 
 impl From<&str> for VisibleText {
     fn from(text: &str) -> VisibleText {
-        VisibleText(match text.contains(is_hidden) {
+        VisibleText(match has_hidden(text) {
             true => escaped(text),
             false => text.to_owned(),
         })
@@ -28,7 +28,7 @@ impl From<&str> for VisibleText {
 
 impl From<String> for VisibleText {
     fn from(text: String) -> VisibleText {
-        match text.contains(is_hidden) {
+        match has_hidden(&text) {
             true => VisibleText(escaped(&text)),
             false => VisibleText(text),
         }
@@ -49,9 +49,15 @@ impl Render for VisibleText {
 
 /// Makes a text visible.
 pub(crate) fn make_visible(text: &mut String) {
-    if text.contains(is_hidden) {
+    if has_hidden(text) {
         *text = escaped(text);
     }
+}
+
+/// Most texts are printable ASCII, which is seen at once.
+fn has_hidden(text: &str) -> bool {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    !text.as_bytes().iter().all(is_plain) && text.contains(is_hidden)
 }
 
 fn escaped(text: &str) -> String {

@@ -57,6 +57,8 @@ pub struct RenderPlan {
     pub changes: Vec<FileChange>,
     /// Whether resources are written, not only the status.
     pub has_resources: bool,
+    /// The files that the resources were read from.
+    pub read: ReadSet,
     status: StatusUpdate,
 }
 
@@ -208,6 +210,7 @@ impl RenderOutput {
         Ok(RenderPlan {
             changes,
             has_resources,
+            read: self.read,
             status: self.status,
         })
     }

@@ -13,8 +13,9 @@ use super::declaration::{ConfigValues, config_text, selector_text, step_command}
 use super::file_texts::FileTexts;
 use super::github::in_directory;
 use super::model::{
-    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel, ReportProblem,
-    ResultReport, StepKind, StepPosition, StepReport, StepStatus, Verdict, resource_title,
+    LockFileState, LockReport, MODEL_VERSION, PhaseTime, ReportAction, ReportChange, ReportModel,
+    ReportProblem, ResultReport, StepKind, StepPosition, StepReport, StepStatus, Verdict,
+    resource_title,
 };
 use super::outside_texts::clean;
 use super::resource_table::ResourceTable;

@@ -1,14 +1,16 @@
 //! The files that a run changed: their diffs, what a reviewer should look at, and what happened to each resource.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread;
 
 use kiln_krm::secrets::SecretMask;
 use kiln_yaml::{Document, parse_until_error};
-use similar::{ChangeTag, TextDiff};
+use similar::{DiffTag, TextDiff};
 
 use super::model::{FileReport, LineCounts, ReportChange, ReportModel, ReviewNote};
+use super::pairs::VersionPairs;
 use super::resource_changes::{ResourceChange, ResourceChanges, resource_changes};
 use super::review::review_notes;
 use super::secrets::mask_versions;
@@ -32,13 +34,13 @@ pub struct ChangedFile {
 }
 
 /// One version of a file.
-pub(super) struct FileVersion {
-    pub(super) text: String,
+pub(super) struct FileVersion<'a> {
+    pub(super) text: Cow<'a, str>,
     pub(super) documents: Vec<Document>,
 }
 
-impl FileVersion {
-    fn of(bytes: Option<&[u8]>) -> FileVersion {
+impl FileVersion<'_> {
+    fn of(bytes: Option<&[u8]>) -> FileVersion<'_> {
         let bytes = bytes.unwrap_or_default();
         FileVersion {
             text: decoded(bytes),
@@ -48,17 +50,17 @@ impl FileVersion {
 }
 
 /// The text as the parser reads it: the spans of its nodes are those of this text.
-fn decoded(bytes: &[u8]) -> String {
-    let words = |bytes: &[u8], word: fn([u8; 2]) -> u16| -> String {
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let words = |bytes: &[u8], word: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
         let words: Vec<u16> = pairs.iter().map(|pair| word(*pair)).collect();
-        String::from_utf16_lossy(&words)
+        Cow::Owned(String::from_utf16_lossy(&words))
     };
     match bytes {
-        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
+        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text),
         [0xff, 0xfe, text @ ..] => words(text, u16::from_le_bytes),
         [0xfe, 0xff, text @ ..] => words(text, u16::from_be_bytes),
-        text => String::from_utf8_lossy(text).into_owned(),
+        text => String::from_utf8_lossy(text),
     }
 }
 
@@ -73,8 +75,9 @@ struct FileFindings {
 fn find(file: &ChangedFile, secrets: &SecretMask) -> FileFindings {
     let before = FileVersion::of(file.before.as_deref());
     let after = FileVersion::of(file.after.as_deref());
-    let notes = review_notes(&file.path, &before, &after);
-    let changes = resource_changes(&before, &after);
+    let pairs = VersionPairs::of(&before.documents, &after.documents);
+    let changes = resource_changes(&pairs);
+    let notes = review_notes(&file.path, pairs);
     let (before, after, has_secrets) = mask_versions(&before, &after, secrets);
     let (diff, lines) = unified(&before, &after);
     FileFindings {
@@ -171,11 +174,11 @@ fn change_of(file: &ChangedFile) -> ReportChange {
 fn unified(before: &str, after: &str) -> (String, LineCounts) {
     let diff = TextDiff::from_lines(before, after);
     let mut lines = LineCounts::default();
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Insert => lines.added += 1,
-            ChangeTag::Delete => lines.removed += 1,
-            ChangeTag::Equal => {}
+    for operation in diff.ops() {
+        let (tag, before, after) = operation.as_tag_tuple();
+        if tag != DiffTag::Equal {
+            lines.removed += before.len();
+            lines.added += after.len();
         }
     }
     (diff.unified_diff().context_radius(3).to_string(), lines)

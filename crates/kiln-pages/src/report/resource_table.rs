@@ -1,18 +1,18 @@
 //! The resources of a report, each once, with the steps that touched it.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::build::TouchedResource;
 use super::model::{ReportChange, ResourceReport};
-use super::resource_changes::{ResourceChange, ResourceChanges, ResourceScope};
+use super::resource_changes::{ResourceChange, ResourceChanges, resource_key};
 
 pub(super) struct ResourceTable<'a> {
     changes: &'a ResourceChanges,
     /// What happened to a resource that is in no file.
     without_file: ReportChange,
     rows: Vec<ResourceReport>,
-    /// By kind, name and file, and by what resources of one name differ in.
-    indices: BTreeMap<(String, String, String, ResourceScope), usize>,
+    /// By [`resource_key`] of kind, name and file, and of what resources of one name differ in.
+    indices: HashMap<String, usize>,
 }
 
 impl<'a> ResourceTable<'a> {
@@ -24,7 +24,7 @@ impl<'a> ResourceTable<'a> {
             changes,
             without_file,
             rows: Vec::new(),
-            indices: BTreeMap::new(),
+            indices: HashMap::new(),
         }
     }
 
@@ -32,9 +32,9 @@ impl<'a> ResourceTable<'a> {
     pub(super) fn touch(&mut self, touched: TouchedResource, step: usize) -> usize {
         let TouchedResource { id, file } = touched;
         let found = self.changes.find(&file, &id);
-        let scope = found.and_then(ResourceChange::scope).cloned();
-        let scope = scope.unwrap_or_else(|| ResourceScope::of(&id));
-        let key = (id.gvk.kind.clone(), id.name.clone(), file.clone(), scope);
+        let scope = found.and_then(ResourceChange::scope);
+        let (group, namespace) = scope.unwrap_or((&id.gvk.group, &id.namespace));
+        let key = resource_key(&[&id.gvk.kind, &id.name, &file, group, namespace]);
         let index = *self.indices.entry(key).or_insert(self.rows.len());
         if index == self.rows.len() {
             self.rows.push(ResourceReport {

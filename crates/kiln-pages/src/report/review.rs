@@ -1,11 +1,10 @@
 //! Finds the changes that a reviewer should look at: images, replicas, permissions, network, quantities, and resources that
 //! come or go.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use kiln_yaml::Document;
+use kiln_yaml::{Document, PathStep};
 
-use super::changed_files::FileVersion;
 use super::model::ReviewNote;
 use super::pairs::{Identified, VersionPairs};
 use super::secrets::secret_resources;
@@ -44,14 +43,15 @@ const TOPICS_OF_FIELDS: &[(&str, &str)] = &[
     ("runAsUser", "security"),
     ("privileged", "security"),
     ("serviceAccountName", "rbac"),
+    ("automountServiceAccountToken", "rbac"),
 ];
 
+/// Fields that matter with everything in them.
+const TOPICS_OF_PARENTS: &[(&str, &str)] =
+    &[("capabilities", "security"), ("hostPath", "security")];
+
 /// The notes of one file. Secrets are left out, because notes show values.
-pub(super) fn review_notes(
-    path: &str,
-    before: &FileVersion,
-    after: &FileVersion,
-) -> Vec<ReviewNote> {
+pub(super) fn review_notes(path: &str, mut pairs: VersionPairs<'_>) -> Vec<ReviewNote> {
     let mut of_file = Vec::new();
     let mut add = |topic: &str, resource: String, field: &str, before: &str, after: &str| {
         of_file.push(ReviewNote {
@@ -63,7 +63,6 @@ pub(super) fn review_notes(
             after: after.to_owned(),
         });
     };
-    let mut pairs = VersionPairs::of(&before.documents, &after.documents);
     pairs.find_renamed();
     let current = pairs.current.into_iter();
     let current = current.map(|(previous, current)| (previous, Some(current)));
@@ -95,17 +94,27 @@ pub(super) fn review_notes(
                 if previous.document.source_text() == current.document.source_text() {
                     continue;
                 }
-                let (previous, values) =
-                    (values_of(previous.document), values_of(current.document));
-                let fields: BTreeSet<&String> = previous.keys().chain(values.keys()).collect();
-                for field in fields {
-                    let value = |values: &BTreeMap<String, String>| {
-                        values.get(field).cloned().unwrap_or_default()
+                let of_kind = topic_of_kind(current.kind);
+                let mut fields: BTreeMap<String, ChangedField<'_>> = BTreeMap::new();
+                visit_topics(previous.document, of_kind, |path, topic, value| {
+                    let field = ChangedField {
+                        topic,
+                        before: value,
+                        after: "",
                     };
-                    let (before, after) = (value(&previous), value(&values));
-                    let topic = topic_of(current.kind, field);
-                    if let Some(topic) = topic.filter(|_| before != after) {
-                        add(topic, title(), field, &before, &after);
+                    fields.insert(path, field);
+                });
+                visit_topics(current.document, of_kind, |path, topic, value| {
+                    let field = fields.entry(path).or_insert(ChangedField {
+                        topic,
+                        before: "",
+                        after: "",
+                    });
+                    field.after = value;
+                });
+                for (path, field) in fields {
+                    if field.before != field.after {
+                        add(field.topic, title(), &path, field.before, field.after);
                     }
                 }
             }
@@ -118,29 +127,59 @@ fn is_resource(of: Identified<'_>) -> bool {
     !of.kind.is_empty() && !of.name.is_empty()
 }
 
-/// The scalar values by their paths, metadata and values of Secrets excepted.
-fn values_of(document: &Document) -> BTreeMap<String, String> {
-    let mut values = BTreeMap::new();
-    if !secret_resources(document).is_empty() {
-        return values;
-    }
-    document.root().visit(|visit| {
-        if visit.node.is_scalar() && !visit.path.is_empty() {
-            let path = visit.display_path().to_string();
-            if !path.starts_with("metadata.") && !path.starts_with("status.") {
-                values.insert(path, visit.node.value().to_owned());
-            }
-        }
-    });
-    values
+/// A field with a topic in both versions of a resource; a value is empty where the field is missing.
+struct ChangedField<'a> {
+    topic: &'static str,
+    before: &'a str,
+    after: &'a str,
 }
 
-fn topic_of(kind: &str, field: &str) -> Option<&'static str> {
-    let find = |table: &'static [(&str, &str)], name: &str| {
-        let row = table.iter().find(|(known, _)| *known == name);
-        row.map(|(_, topic)| *topic)
-    };
-    let last = field.rsplit('.').next().unwrap_or_default();
-    let last = last.split('[').next().unwrap_or_default();
-    find(TOPICS_OF_FIELDS, last).or_else(|| find(TOPICS_OF_KINDS, kind))
+/// Visits the scalars with a topic: path, topic and value. Metadata and Secrets are left out. Most scalars have none, and their
+/// paths are not made.
+fn visit_topics<'a>(
+    document: &'a Document,
+    of_kind: Option<&'static str>,
+    mut found: impl FnMut(String, &'static str, &'a str),
+) {
+    if !secret_resources(document).is_empty() {
+        return;
+    }
+    document.root().visit(|visit| {
+        if !visit.node.is_scalar() || visit.path.is_empty() || is_metadata(visit.path) {
+            return;
+        }
+        if let Some(topic) = topic_of_field(visit.path).or(of_kind) {
+            let path = visit.display_path().to_string();
+            found(path, topic, visit.node.value());
+        }
+    });
+}
+
+/// Whether a path leads into the metadata or the status.
+fn is_metadata(path: &[PathStep<'_>]) -> bool {
+    match path {
+        [PathStep::Key(key), _, ..] => ["metadata", "status"].contains(&key.value()),
+        _ => false,
+    }
+}
+
+fn topic_of_field(path: &[PathStep<'_>]) -> Option<&'static str> {
+    let mut keys = path.iter().rev().filter_map(|step| match step {
+        PathStep::Key(key) => Some(key.value()),
+        PathStep::Index(_) => None,
+    });
+    let field = keys.next()?;
+    find_topic(TOPICS_OF_FIELDS, field).or_else(|| {
+        let mut parents = [field].into_iter().chain(keys);
+        parents.find_map(|parent| find_topic(TOPICS_OF_PARENTS, parent))
+    })
+}
+
+fn topic_of_kind(kind: &str) -> Option<&'static str> {
+    find_topic(TOPICS_OF_KINDS, kind)
+}
+
+fn find_topic(table: &'static [(&str, &str)], name: &str) -> Option<&'static str> {
+    let row = table.iter().find(|(known, _)| *known == name);
+    row.map(|(_, topic)| *topic)
 }

@@ -1,5 +1,6 @@
 //! Keeps the values of Secrets out of the diffs of reports: they show the size of a value and whether it changed.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -16,11 +17,11 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 type MaskedPart = (Range<usize>, String);
 
 /// Both versions of a file with the sizes of secret values in place of the values, and whether there were any.
-pub(super) fn mask_versions(
-    before: &FileVersion,
-    after: &FileVersion,
+pub(super) fn mask_versions<'a>(
+    before: &'a FileVersion<'_>,
+    after: &'a FileVersion<'_>,
     secrets: &SecretMask,
-) -> (String, String, bool) {
+) -> (Cow<'a, str>, Cow<'a, str>, bool) {
     let (old, new) = (&before.documents, &after.documents);
     let known: BTreeSet<(String, String)> = old.iter().flat_map(identified_values).collect();
     let old_text = mask_text(&before.text, old, secrets, |_, _| "");
@@ -38,7 +39,7 @@ pub(super) fn mask_versions(
 /// A document with the sizes of secret values in place of the values.
 pub(super) fn mask_document(text: &str, secrets: &SecretMask) -> String {
     let (documents, _) = parse_until_error(text.as_bytes());
-    mask_text(text, &documents, secrets, |_, _| "")
+    mask_text(text, &documents, secrets, |_, _| "").into_owned()
 }
 
 /// The secret resources of a document: the document, or items of a list. The items of a SecretList need no kind.
@@ -67,27 +68,34 @@ fn value_key(resource: NodeRef<'_>, key: NodeRef<'_>) -> String {
     format!("{}/{}", name.map_or("", NodeRef::value), key.value())
 }
 
-fn mask_text(
-    text: &str,
+fn mask_text<'a>(
+    text: &'a str,
     documents: &[Document],
     secrets: &SecretMask,
     suffix: impl Fn(&str, &str) -> &'static str,
-) -> String {
+) -> Cow<'a, str> {
     let mut replaced: Vec<MaskedPart> = Vec::new();
     for document in documents {
         let items = document.root().get("items").into_iter();
-        let starts = items.flat_map(NodeRef::items).filter_map(start).collect();
+        let resources = secret_resources(document);
+        let starts = match resources.is_empty() {
+            true => Vec::new(),
+            false => items.flat_map(NodeRef::items).filter_map(start).collect(),
+        };
         let ends = Ends {
             text,
             items: starts,
         };
-        for resource in secret_resources(document) {
+        for resource in resources {
             let mut values = values(resource, &suffix);
             values.sort_by_key(|(span, _)| span.start);
             replaced.extend(comments(&ends, resource, &values));
             replaced.extend(values);
         }
         replaced.extend(other_spellings(text, document, secrets));
+    }
+    if replaced.is_empty() {
+        return Cow::Borrowed(text);
     }
     replaced.sort_by_key(|(span, _)| span.start);
     let mut out = String::with_capacity(text.len());
@@ -99,7 +107,7 @@ fn mask_text(
         }
         // The spans are those of another text, if this one has characters that are not valid.
         let (Some(kept), Some(removed)) = (text.get(at..span.start), text.get(span.clone())) else {
-            return "(this file is not shown, because it contains a Secret)\n".to_owned();
+            return Cow::Borrowed("(this file is not shown, because it contains a Secret)\n");
         };
         out.push_str(kept);
         out.push_str(&replacement);
@@ -109,7 +117,7 @@ fn mask_text(
         at = span.end;
     }
     out.push_str(text.get(at..).unwrap_or_default());
-    out
+    Cow::Owned(out)
 }
 
 /// The sizes of the values of a secret resource.

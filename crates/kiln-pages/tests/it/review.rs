@@ -72,6 +72,37 @@ fn privileges_of_containers_are_about_security() {
 }
 
 #[test]
+fn what_leads_to_the_machine_is_about_security() {
+    let pod = |spec: &str| format!("kind: Pod\nmetadata:\n  name: a\nspec:\n  x: 1\n{spec}");
+    for (spec, note) in [
+        (
+            "  containers:\n  - securityContext: {capabilities: {add: [SYS_ADMIN]}}\n",
+            ["security", "Pod a", "", "SYS_ADMIN"],
+        ),
+        (
+            "  volumes:\n  - hostPath: {path: /etc}\n",
+            ["security", "Pod a", "", "/etc"],
+        ),
+        (
+            "  automountServiceAccountToken: true\n",
+            ["rbac", "Pod a", "", "true"],
+        ),
+    ] {
+        check(&pod(""), &pod(spec), &[note]);
+    }
+}
+
+#[test]
+fn metadata_and_status_are_not_reviewed() {
+    let text = |image: &str| {
+        format!(
+            "kind: Service\nmetadata:\n  name: a\n  annotations: {{image: {image}}}\nstatus:\n  image: {image}\n"
+        )
+    };
+    check(&text("a"), &text("b"), &[]);
+}
+
+#[test]
 fn changes_beyond_the_list_are_counted() {
     let files = (0..300).map(|number| {
         let path = format!("{number}.yaml");

@@ -75,10 +75,7 @@ struct ResourcePlace {
 }
 
 impl ResourcePlaces {
-    pub(crate) fn of(
-        paths: Vec<String>,
-        read: impl Fn(&str) -> Option<Vec<u8>>,
-    ) -> ResourcePlaces {
+    pub(crate) fn of(paths: Vec<String>, read: impl Fn(&str) -> Option<Vec<u8>>) -> ResourcePlaces {
         let mut places: HashMap<String, Vec<ResourcePlace>> = HashMap::new();
         for path in paths {
             let (documents, _) = parse_until_error(&read(&path).unwrap_or_default());

@@ -3,13 +3,14 @@
 
 use std::cell::{LazyCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
 use kiln_krm::kptfile::FunctionKind;
-use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource};
+use kiln_krm::package::{EntryKind, FileAction, FileChange, FileSource, ReadSet};
 use kiln_krm::paths;
 use kiln_krm::results::{File, FunctionResult, ResourceRef, ResultItem, Severity};
 use kiln_pages::report::{
@@ -167,10 +168,11 @@ impl EarlyEnd<'_> {
             (Err(_), true) => return done,
             (Err(error), false) => return Err(error),
         };
+        let root = root.unwrap_or_default();
         let run = ReportedRun {
             action,
             directory: named,
-            root: &root.unwrap_or_default().to_string_lossy(),
+            root: &root.to_string_lossy(),
             files: None,
             is_written_elsewhere: false,
             lock: None,
@@ -246,25 +248,34 @@ impl<'a> RunRecorder<'a> {
     pub(crate) fn note_differences<E>(
         &self,
         files: &dyn FileSource,
+        read: &ReadSet,
         differences: impl FnOnce() -> Result<Vec<FileChange>, E>,
     ) {
         if self.reports.is_empty() {
             return;
         }
         if let Ok(changes) = differences() {
-            self.note_changes(files, &changes);
+            self.note_changes(files, read, &changes);
         }
     }
 
-    /// Keeps both versions of the files that are about to change. What follows is writing.
-    pub(crate) fn note_changes(&self, files: &dyn FileSource, changes: &[FileChange]) {
+    /// Keeps both versions of the files that are about to change. What follows is writing. `read` is what the render read.
+    pub(crate) fn note_changes(
+        &self,
+        files: &dyn FileSource,
+        read: &ReadSet,
+        changes: &[FileChange],
+    ) {
         *self.rendered.borrow_mut() = Some(self.began.elapsed());
         if self.reports.is_empty() {
             return;
         }
         let changed = changes.iter().map(|change| ChangedFile {
             path: change.path.clone(),
-            before: files.read(&change.path).ok(),
+            before: match read.get(&change.path) {
+                Some(file) => Some(file.bytes().to_vec()),
+                None => files.read(&change.path).ok(),
+            },
             after: match &change.action {
                 FileAction::Write(content) => Some(content.clone()),
                 FileAction::Delete => None,
@@ -371,61 +382,60 @@ impl<'a> RunRecorder<'a> {
 }
 
 impl Log for RunRecorder<'_> {
-    fn event(&self, event: Event) {
-        if !self.reports.is_empty() {
-            let ended = match &event {
-                Event::Passed {
-                    function,
-                    elapsed,
-                    result,
-                    record,
-                    directory,
-                } => Some((
-                    StepStatus::Passed,
-                    function,
-                    elapsed,
-                    result,
-                    record,
-                    directory,
-                )),
-                Event::Failed {
-                    function,
-                    elapsed,
-                    result,
-                    record,
-                    directory,
-                    ..
-                } => Some((
-                    StepStatus::Failed,
-                    function,
-                    elapsed,
-                    result,
-                    record,
-                    directory,
-                )),
-                _ => None,
-            };
-            let recorded =
-                ended.map(
-                    |(status, function, elapsed, result, record, directory)| RecordedCall {
-                        function: function.clone(),
-                        status,
-                        elapsed: *elapsed,
-                        result: result.clone(),
-                        record: record.clone(),
-                        directory: directory.clone(),
-                    },
-                );
-            if let Some(call) = &recorded {
-                let mut secrets = self.secrets.borrow_mut();
-                for document in &call.record.secrets {
-                    secrets.add_document(document);
-                }
+    fn event(&self, mut event: Event) {
+        if !self.reports.is_empty()
+            && let Some(call) = recorded_call(&mut event)
+        {
+            let mut secrets = self.secrets.borrow_mut();
+            for document in &call.record.secrets {
+                secrets.add_document(document);
             }
-            self.calls.borrow_mut().extend(recorded);
+            self.calls.borrow_mut().push(call);
         }
         self.log.event(event);
     }
+}
+
+/// The call that an event is about; what only reports need is taken out of the event, because there may be much of it.
+fn recorded_call(event: &mut Event) -> Option<RecordedCall> {
+    let (status, function, elapsed, result, record, directory) = match event {
+        Event::Passed {
+            function,
+            elapsed,
+            result,
+            record,
+            directory,
+        } => {
+            let status = StepStatus::Passed;
+            (status, function, elapsed, result, record, directory)
+        }
+        Event::Failed {
+            function,
+            elapsed,
+            result,
+            record,
+            directory,
+            ..
+        } => {
+            let status = StepStatus::Failed;
+            (status, function, elapsed, result, record, directory)
+        }
+        _ => return None,
+    };
+    let touched = mem::take(&mut record.touched);
+    let secrets = mem::take(&mut record.secrets);
+    Some(RecordedCall {
+        function: function.clone(),
+        status,
+        elapsed: *elapsed,
+        result: result.clone(),
+        record: Box::new(CallRecord {
+            touched,
+            secrets,
+            ..(**record).clone()
+        }),
+        directory: directory.clone(),
+    })
 }
 
 /// Names the file of an item from the root package; a problem of a resource is where the resource is.
@@ -434,13 +444,12 @@ fn place_item(
     directory: &str,
     locate: &dyn Fn(&str, &ResourceRef) -> Option<File>,
 ) {
-    match &mut item.file {
-        Some(file) if !file.path.is_empty() => file.path = paths::join(&[directory, &file.path]),
-        _ if item.known_severity() != Some(Severity::Info) => {
-            let resource = item.resource_ref.as_ref();
-            item.file = resource.and_then(|resource| locate(directory, resource));
-        }
-        _ => {}
+    let file = item.file.as_mut().filter(|file| !file.path.is_empty());
+    if let Some(file) = file {
+        file.path = paths::join(&[directory, &file.path]);
+    } else if item.known_severity() != Some(Severity::Info) {
+        let resource = item.resource_ref.as_ref();
+        item.file = resource.and_then(|resource| locate(directory, resource));
     }
 }
 

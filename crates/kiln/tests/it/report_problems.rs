@@ -23,14 +23,15 @@ exit 1
 ";
 
 fn kptfile(pipeline: &str) -> String {
-    format!(
-        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n{pipeline}"
-    )
+    format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n{pipeline}")
 }
 
 fn test_env() -> TestEnvironment {
     let test_env = TestEnvironment::new();
-    test_env.write("pkg/Kptfile", &kptfile("  validators:\n    - exec: ./check.sh\n"));
+    test_env.write(
+        "pkg/Kptfile",
+        &kptfile("  validators:\n    - exec: ./check.sh\n"),
+    );
     let other = "# first\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
     test_env.write("pkg/z/b.yaml", other);
     test_env.write("pkg/a.yaml", CONFIG_MAP);
@@ -42,7 +43,10 @@ fn test_env() -> TestEnvironment {
 /// The same with a mutator.
 fn mutating_env() -> TestEnvironment {
     let test_env = test_env();
-    test_env.write("pkg/Kptfile", &kptfile("  mutators:\n    - exec: ./blue.sh\n"));
+    test_env.write(
+        "pkg/Kptfile",
+        &kptfile("  mutators:\n    - exec: ./blue.sh\n"),
+    );
     test_env
 }
 
@@ -118,7 +122,10 @@ fn a_resource_that_the_run_renamed_is_found() {
     test_env.write_program("check.sh", &check);
     kiln(&test_env, RENDER, "", 0);
     let reported = problem(&data(&test_env), "must not be so");
-    assert_eq!((&reported["file"], &reported["line"]), (&"a.yaml".into(), &6.into()));
+    assert_eq!(
+        (&reported["file"], &reported["line"]),
+        (&"a.yaml".into(), &6.into())
+    );
 }
 
 #[test]
@@ -127,7 +134,10 @@ fn places_are_those_of_the_repository() {
     let work = test_env.work();
     fs::create_dir(work.join(".git")).expect("a directory");
     let check = work.join("check.sh").display().to_string();
-    test_env.write("pkg/Kptfile", &kptfile(&format!("  validators:\n    - exec: {check}\n")));
+    test_env.write(
+        "pkg/Kptfile",
+        &kptfile(&format!("  validators:\n    - exec: {check}\n")),
+    );
     let program = test_env.bin().join("kiln").display().to_string();
     let absolute = work.join("pkg").display().to_string();
     let up = work.parent().expect("a parent").display().to_string();
@@ -140,7 +150,14 @@ fn places_are_those_of_the_repository() {
     ] {
         let mut command = test_env.command(&program, &work.join(directory));
         command
-            .args(["fn", "render", named, "--allow-exec", "--log-format", "github"])
+            .args([
+                "fn",
+                "render",
+                named,
+                "--allow-exec",
+                "--log-format",
+                "github",
+            ])
             .env("GITHUB_WORKSPACE", workspace);
         let ran = run(&mut command, "");
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
@@ -158,7 +175,12 @@ fn a_check_names_each_file_in_every_format() {
     }
     let formats = ["r.sarif", "r.junit.xml", "r.codequality.json"];
     let flags = formats.map(|name| format!("--report {name}")).join(" ");
-    kiln(&test_env, &format!("fn render pkg --allow-exec --check {flags}"), "", 1);
+    kiln(
+        &test_env,
+        &format!("fn render pkg --allow-exec --check {flags}"),
+        "",
+        3,
+    );
     for name in formats {
         let text = read(&test_env, name);
         for number in 0..12 {
@@ -176,7 +198,12 @@ fn a_result_that_is_written_elsewhere_has_its_changes() {
         "fn render pkg --allow-exec -o rendered",
         "fn render pkg --allow-exec -o stdout",
     ] {
-        kiln(&test_env, &format!("{line} --report-data data --report r.md"), "", 0);
+        kiln(
+            &test_env,
+            &format!("{line} --report-data data --report r.md"),
+            "",
+            0,
+        );
         let data = data(&test_env);
         assert_eq!(data["files"].as_array().map(Vec::len), Some(1), "{data:#}");
         assert_eq!(data["files"][0]["path"], "a.yaml");
@@ -216,7 +243,12 @@ fn commands_that_fail_early_write_a_report() {
         "fn eval pkg --exec ./blue.sh --results-dir file/results",
         "fn eval - --exec ./blue.sh --results-dir file/results",
     ] {
-        kiln(&test_env, &format!("{line} --report r.html --report-data data"), "", 1);
+        kiln(
+            &test_env,
+            &format!("{line} --report r.html --report-data data"),
+            "",
+            1,
+        );
         let data = data(&test_env);
         assert_eq!(data["verdict"], "failed", "{line}");
         assert_eq!(data["problems"].as_array().map(Vec::len), Some(1), "{line}");
@@ -231,7 +263,12 @@ fn a_link_to_a_missing_file_stays() {
     let test_env = test_env();
     let link = test_env.work().join("link.html");
     std::os::unix::fs::symlink("later.html", &link).expect("a link");
-    kiln(&test_env, "fn eval pkg --exec ./blue.sh --report link.html", "", 0);
+    kiln(
+        &test_env,
+        "fn eval pkg --exec ./blue.sh --report link.html",
+        "",
+        0,
+    );
     assert!(link.is_symlink());
     assert!(test_env.work().join("later.html").is_file());
 }
@@ -253,4 +290,29 @@ fn a_report_is_in_the_package_only_if_it_is_ignored() {
         assert_eq!(is_refused, code == 1, "{ignored}: {}", ran.stderr);
         let _ = fs::remove_file(test_env.work().join(name));
     }
+}
+
+#[test]
+fn what_a_function_printed_until_it_was_stopped_is_reported() {
+    let test_env = mutating_env();
+    test_env.write_program(
+        "blue.sh",
+        "#!/bin/sh\necho starting >&2\nhead -c 100000 /dev/zero | tr '\\0' x >&2\nexec sleep 1000\n",
+    );
+    let line = format!("{RENDER} --max-output 50000");
+    let ran = kiln(&test_env, &line, "", 1);
+    assert!(
+        ran.stderr.contains("  Stderr:\n    starting\n"),
+        "{}",
+        ran.stderr
+    );
+    let stderr = data(&test_env)["steps"][0]["stderr"].clone();
+    assert!(
+        stderr
+            .as_str()
+            .is_some_and(|text| text.starts_with("starting\n")),
+        "{stderr}"
+    );
+    let ran = kiln(&test_env, &format!("{line} --compat kpt"), "", 1);
+    assert!(!ran.stderr.contains("starting"), "{}", ran.stderr);
 }

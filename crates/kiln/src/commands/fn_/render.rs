@@ -560,7 +560,7 @@ fn finish_in_place(
     if changes == RenderChanges::Results {
         plan.changes.clear();
     }
-    end.recorder.note_changes(files, &plan.changes);
+    end.recorder.note_changes(files, &plan.read, &plan.changes);
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;
         return finish_preview(ui, args, files, &plan.changes, &report, end.failed);
@@ -698,7 +698,7 @@ fn finish_elsewhere(
     warn_about_emptied(ui, &report);
     let files = end.files.disk();
     let recorder = end.recorder;
-    recorder.note_differences(files, || output.differences(files));
+    recorder.note_differences(files, &output.read, || output.differences(files));
     let resources = output.resources.unwrap_or_default();
     destination.write(ui, resources, &output.read, Some(files))
 }

@@ -314,7 +314,7 @@ impl EvalCall<'_> {
                     saved_message = saving.add_to(&mut changes, &source.path)?;
                 }
                 if let Some(files) = files {
-                    recorder.note_changes(files, &changes);
+                    recorder.note_changes(files, &before, &changes);
                 }
                 let options = ApplyOptions::default();
                 write(ui, source.location.root(), files, &changes, options)?;
@@ -331,7 +331,7 @@ impl EvalCall<'_> {
             Err(failure) => return Err(call_error(ui, &failure, &target).into()),
             Ok(Some(output)) => {
                 if let (Some(source), Some(files)) = (source, files) {
-                    recorder.note_differences(files, || {
+                    recorder.note_differences(files, &before, || {
                         plan_output(source, output.clone(), &before, setup.behaviour())
                     });
                 }
