@@ -252,6 +252,10 @@ impl Runner for ContainerRunner {
             true => stderr,
             false => without_progress_lines(engine, &stderr),
         };
+        if finished.is_err() {
+            let stderr = ctx.stopped_stderr.take();
+            ctx.stopped_stderr.set(function_stderr(stderr));
+        }
         let finished = finished.map_err(|error| match error {
             RunError::TimedOut { timeout, stderr } => RunError::TimedOut {
                 timeout,

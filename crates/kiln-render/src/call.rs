@@ -283,6 +283,15 @@ impl FunctionCall<'_> {
         drop(input);
         account.is_cached = ran.as_ref().is_ok_and(|outcome| outcome.is_cached);
         let result = &mut *account.result;
+        if let Err(error) = &ran
+            && self.options.compat == RenderCompat::Kiln
+        {
+            let printed = match error {
+                RunError::TimedOut { stderr, .. } if !stderr.is_empty() => stderr.clone(),
+                _ => ctx.stopped_stderr.take(),
+            };
+            result.stderr = String::from_utf8_lossy(&printed).into_owned();
+        }
         let (output, exit) = self.take_outcome(ran, result);
         if is_as_given && exit.is_none() {
             return match keep_all(inputs) {

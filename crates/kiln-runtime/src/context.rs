@@ -1,8 +1,8 @@
 //! The settings of a call: limits, deadline and cancellation.
 
-use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, mem};
 
 use crate::cancel::CancelToken;
 
@@ -24,6 +24,24 @@ pub struct RunContext {
     /// Whether the identity is wanted even if that takes time, as for programs, whose files must be read.
     pub wants_identity: bool,
     pub answers: KeepAnswers,
+    pub stopped_stderr: StoppedStderr,
+}
+
+/// What a function printed until it was stopped: there is no outcome that has it. Errors about the stop do not, because most
+/// callers need only the reason.
+#[derive(Clone, Debug, Default)]
+pub struct StoppedStderr(Arc<Mutex<Vec<u8>>>);
+
+impl StoppedStderr {
+    /// For runners that stop a function.
+    pub fn set(&self, stderr: Vec<u8>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stderr;
+    }
+
+    /// Empty if no function was stopped, or if the runner does not know what it printed.
+    pub fn take(&self) -> Vec<u8> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Whether the answer of a call may be kept and used again.

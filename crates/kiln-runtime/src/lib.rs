@@ -25,6 +25,7 @@ pub use cancel::{CancelGuard, CancelToken};
 pub use chain::{EvaluatorChain, NotFoundThenUnavailable, Search};
 pub use context::{
     DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, KeepAnswers, Limits, RunContext, StderrListener,
+    StoppedStderr,
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, MadeValue, Refresh};

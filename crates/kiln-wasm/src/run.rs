@@ -58,6 +58,13 @@ pub(crate) fn run(
         ))),
     };
     let limit = settings.memory_limit(ctx);
+    let is_stopped = matches!(
+        ended.stop,
+        Err(Stop::TimedOut | Stop::Cancelled | Stop::OutputTooLarge | Stop::OverMemory)
+    );
+    if is_stopped {
+        ctx.stopped_stderr.set(ended.stderr.clone());
+    }
     let exit_code = match ended.stop {
         Ok(()) => 0,
         Err(Stop::Exit(code)) => code,
@@ -84,6 +91,7 @@ pub(crate) fn run(
     };
     // A program that gets no memory prints what it likes; the limit is what helps.
     if exit_code != 0 && ended.is_over_memory {
+        ctx.stopped_stderr.set(ended.stderr);
         return Err(RunError::OverLimit(Excess::Memory(limit)));
     }
     Ok(Outcome {

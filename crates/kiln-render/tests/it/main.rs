@@ -8,5 +8,6 @@ mod properties;
 mod rendering;
 mod returned;
 mod setup;
+mod stopped;
 mod touched;
 mod trees;

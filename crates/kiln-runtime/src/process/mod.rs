@@ -149,6 +149,7 @@ fn run_child<'a>(
             .as_ref()
             .and_then(ConfinedRun::excess_at_end)
     {
+        ctx.stopped_stderr.set(printed.stderr);
         return Err(RunError::OverLimit(excess));
     }
     Ok(FinishedProcess {

@@ -83,6 +83,10 @@ pub(super) fn pump(
         pump.await_quick_end(ctx).map_err(io_error)?;
     }
     let result = pump.run(leader, ctx);
+    if result.is_err() {
+        let stderr = std::mem::take(&mut pump.stderr.bytes);
+        ctx.stopped_stderr.set(stderr);
+    }
     if result.is_err() && stop_signal == StopSignal::Interrupt {
         kill::interrupt(leader);
         pump.wait_for_end();
@@ -225,7 +229,7 @@ impl Pump<'_> {
             {
                 return Err(RunError::TimedOut {
                     timeout: deadline.timeout,
-                    stderr: std::mem::take(&mut self.stderr.bytes),
+                    stderr: self.stderr.bytes.clone(),
                 });
             }
             if self.is_abandoned() {

@@ -241,6 +241,27 @@ fn cancelling_wakes_the_waiting_thread() {
 }
 
 #[test]
+fn what_a_stopped_function_printed_is_kept() {
+    let _alone = alone();
+    let cancel = CancelToken::new();
+    let stop = cancel.clone();
+    let ctx = RunContext {
+        cancel,
+        on_stderr: Some(StderrListener::new(move |_| stop.cancel())),
+        ..patient()
+    };
+    let error = shell("echo starting >&2; exec sleep 100", b"", &ctx).unwrap_err();
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+    assert_eq!(ctx.stopped_stderr.take(), b"starting\n");
+    assert_eq!(ctx.stopped_stderr.take(), b"");
+
+    let ctx = at_most(1_000);
+    let error = shell("yes starting >&2", b"", &ctx).unwrap_err();
+    assert!(matches!(error, RunError::OutputTooLarge { .. }), "{error}");
+    assert!(ctx.stopped_stderr.take().starts_with(b"starting\n"));
+}
+
+#[test]
 fn too_much_output_is_cut_off() {
     let _alone = alone();
     for script in ["yes", "yes >&2"] {

@@ -109,7 +109,7 @@ impl Log for FunctionLog<'_> {
         let positions = self.positions(&event);
         let style = ResultStyle {
             positions: &positions,
-            has_proposals: self.ui.compat() == Compat::Kiln,
+            is_own: self.ui.compat() == Compat::Kiln,
         };
         if let Some(text) = message(&event, self.is_quiet, style) {
             let mut record = record(&event, ended_on.as_deref());
@@ -198,7 +198,8 @@ fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
 #[derive(Clone, Copy)]
 struct ResultStyle<'a> {
     positions: &'a [Option<String>],
-    has_proposals: bool,
+    /// Whether more is printed than kpt prints.
+    is_own: bool,
 }
 
 fn message(event: &Event, is_quiet: bool, style: ResultStyle<'_>) -> Option<String> {
@@ -220,6 +221,9 @@ fn message(event: &Event, is_quiet: bool, style: ResultStyle<'_>) -> Option<Stri
             if *by_exit_code {
                 add_block(&mut text, "Stderr", result.stderr.split('\n'));
                 let _ = write!(text, "\n  Exit code: {}", result.exit_code);
+            } else if style.is_own {
+                // What a function that hung printed last shows what it waited for.
+                add_block(&mut text, "Stderr", result.stderr.split('\n'));
             }
             Some(text)
         }
@@ -277,7 +281,7 @@ fn add_results(text: &mut String, result: &FunctionResult, style: ResultStyle<'_
             .field
             .as_ref()
             .map(|field| field.proposed_value.as_str());
-        let is_shown = style.has_proposals && is_problem(item);
+        let is_shown = style.is_own && is_problem(item);
         let proposed = proposed.filter(|value| is_shown && !value.is_empty());
         let proposed = proposed.map(|value| format!("proposed value {}", quote(value)));
         let more: Vec<String> = [position, proposed].into_iter().flatten().collect();

@@ -43,6 +43,7 @@ impl Runner for StarlarkScript {
             Ok(items) => Ok(items),
             Err(ExecuteError::Message(message)) => Err(message),
             Err(ExecuteError::Stopped) => {
+                run.stopped_stderr.set(stderr.clone());
                 return Err(match run.deadline.filter(|_| !run.cancel.is_cancelled()) {
                     Some(deadline) => RunError::TimedOut {
                         timeout: deadline.timeout,
