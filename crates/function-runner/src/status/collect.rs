@@ -9,6 +9,7 @@ use kiln_pages::status::{
     PodsStatus, RunningStatus, STATUS_VERSION, ServiceHealth, SettingStatus, StatusModel,
     WindowStatus,
 };
+use kiln_proto::peer::MessageLimits;
 use kiln_server::{AdmissionOptions, Lane, ServerMonitor};
 use kiln_telemetry::{
     BuildInfo, CallHistory, CallWindow, EndedCall, FunctionCalls, HistorySnapshot, LaneLoad,
@@ -42,7 +43,7 @@ pub(crate) struct StatusCollector {
 pub(crate) struct ConfiguredLimits {
     admission: AdmissionOptions,
     held_bytes: usize,
-    message_size: usize,
+    messages: MessageLimits,
     connections: usize,
 }
 
@@ -51,7 +52,7 @@ impl ConfiguredLimits {
         ConfiguredLimits {
             admission: config.admission,
             held_bytes: config.max_held_bytes,
-            message_size: config.max_message_size,
+            messages: MessageLimits::new(config.max_message_size).within(config.max_held_bytes),
             connections: config.connections.max.get(),
         }
     }
@@ -151,6 +152,7 @@ impl StatusCollector {
                 is_bytes: true,
                 flag: flag.map(str::to_owned),
             };
+        let message = |name: &str, max| limit(name, None, max, Some("max-request-body-size"));
         let count = |limit: LimitStatus| LimitStatus {
             is_bytes: false,
             ..limit
@@ -164,11 +166,14 @@ impl StatusCollector {
                 Some(limits.held_bytes),
                 Some("max-held-bytes"),
             ),
-            limit(
-                "size of a message",
-                None,
-                Some(limits.message_size),
-                Some("max-request-body-size"),
+            message("size of a message", Some(limits.messages.porch)),
+            message(
+                "size of a message of kiln's programs",
+                Some(limits.messages.kiln),
+            ),
+            message(
+                "size of a list in parts of kiln's programs",
+                Some(limits.messages.streamed().unwrap_or(limits.messages.kiln)),
             ),
             count(limit(
                 "connections",
