@@ -76,10 +76,7 @@ fn pages_work_in_a_browser() {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let test_env = TestEnvironment::new();
-    copy(
-        &root.join("examples/catalog"),
-        &test_env.work().join("shop"),
-    );
+    copy(&root.join("examples/shop"), &test_env.work().join("shop"));
     let ran = test_env.kiln(&["fn", "render", "shop", "--report", "report.html"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let (_server, calls, page) = serve(&test_env);
