@@ -11,6 +11,7 @@ mod revision;
 mod snapshot;
 mod store;
 mod upstream_repository;
+mod work_tree;
 
 pub(crate) use annotation::{approval_message, change_message, deletion_message};
 pub use history::{LastChanges, LogEntry, Tasks};
@@ -22,7 +23,9 @@ pub use objects::{GitIdentity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub use owner::ForeignDirectory;
 pub(crate) use program::without_credentials;
-pub use program::{DEFAULT_GIT_TIMEOUT, GitError, GitProgram, NoResponse, RemoteObserver};
+pub use program::{
+    DEFAULT_GIT_TIMEOUT, GitError, GitProgram, GitVersion, NoGit, NoResponse, RemoteObserver,
+};
 pub(crate) use revision::read_kptfile;
 pub use revision::{Revision, RevisionNumber};
 pub use snapshot::RepositorySnapshot;
@@ -35,3 +38,4 @@ pub(crate) use upstream_repository::UpstreamRepository;
 pub use upstream_repository::{
     UpstreamCache, UpstreamCommandError, UpstreamError, UpstreamProblem,
 };
+pub use work_tree::{FileStatus, WorkTree, WorkTreeError};

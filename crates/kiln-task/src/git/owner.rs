@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A directory of the cache belongs to another user.
+/// A directory of the cache, or a repository that git refuses, belongs to another user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "{} belongs to another user (uid {owner}), and its settings could make git run programs of that user",
@@ -18,29 +18,39 @@ pub struct ForeignDirectory {
 
 /// Refuses a directory of another user. What belongs to the administrator is as safe as git itself. One that cannot be read is left to
 /// the command that uses it.
-#[cfg(unix)]
 pub(super) fn check_owner(directory: &Path) -> Result<(), ForeignDirectory> {
-    use std::os::unix::fs::MetadataExt;
-
-    let Ok(metadata) = directory.metadata() else {
-        return Ok(());
-    };
-    let own = rustix::process::geteuid().as_raw();
-    match is_trusted(metadata.uid(), own) {
-        true => Ok(()),
-        false => Err(ForeignDirectory {
+    match owner_and_user(directory) {
+        Some((owner, own)) if !is_trusted(owner, own) => Err(ForeignDirectory {
             path: directory.to_owned(),
-            owner: metadata.uid(),
+            owner,
         }),
+        _ => Ok(()),
     }
 }
 
-#[cfg(not(unix))]
-pub(super) fn check_owner(_directory: &Path) -> Result<(), ForeignDirectory> {
-    Ok(())
+/// A file or directory of another user, also of the administrator: git trusts neither in a repository that it finds itself.
+pub(super) fn foreign(path: &Path) -> Option<ForeignDirectory> {
+    let (owner, own) = owner_and_user(path)?;
+    (owner != own).then(|| ForeignDirectory {
+        path: path.to_owned(),
+        owner,
+    })
 }
 
+/// The owner of a file or directory and the user of this process; `None` if it cannot be read.
 #[cfg(unix)]
+fn owner_and_user(path: &Path) -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+
+    let owner = path.metadata().ok()?.uid();
+    Some((owner, rustix::process::geteuid().as_raw()))
+}
+
+#[cfg(not(unix))]
+fn owner_and_user(_path: &Path) -> Option<(u32, u32)> {
+    None
+}
+
 fn is_trusted(owner: u32, own: u32) -> bool {
     owner == own || owner == 0
 }

@@ -13,3 +13,4 @@ mod snapshot;
 mod steps;
 mod tasks;
 mod upgrade;
+mod work_tree;

@@ -6,6 +6,7 @@ use kiln_krm::record::DecodeError;
 use kiln_policy::PolicyRefusal;
 use kiln_render::{Exit, Failure};
 use kiln_runtime::{ExecProblem, PeerProblem, StartError};
+use kiln_task::git::{ForeignDirectory, GitVersion};
 
 use crate::environment::KILN_GIT_TIMEOUT;
 use crate::functions::policy;
@@ -110,6 +111,20 @@ pub(crate) fn start(error: &StartError) -> Option<&'static str> {
 
 pub(crate) fn git_timeout() -> String {
     format!("to wait longer, set {KILN_GIT_TIMEOUT}, for example {KILN_GIT_TIMEOUT}=1h")
+}
+
+/// There is no git.
+pub(crate) fn no_git() -> String {
+    let (major, minor) = GitVersion::OLDEST;
+    format!("install git {major}.{minor} or newer")
+}
+
+/// Git refuses the repository of another user.
+pub(crate) fn foreign_repository(foreign: &ForeignDirectory) -> String {
+    format!(
+        "if you trust it, run `git config --global --add safe.directory {}`",
+        foreign.path.display()
+    )
 }
 
 /// The function runner cannot be used.

@@ -16,7 +16,7 @@ use std::io;
 use std::process::ExitCode;
 
 use kiln_task::ChangeError;
-use kiln_task::git::NoResponse;
+use kiln_task::git::{NoGit, NoResponse};
 use serde::Serialize;
 
 use crate::compat::Compat;
@@ -228,6 +228,13 @@ impl From<anyhow::Error> for CommandError {
             return CommandError {
                 class: ErrorClass::Unavailable,
                 hint: Some(hints::git_timeout()),
+                ..plain
+            };
+        }
+        if error.chain().any(|cause| cause.is::<NoGit>()) {
+            return CommandError {
+                class: ErrorClass::Unavailable,
+                hint: Some(hints::no_git()),
                 ..plain
             };
         }

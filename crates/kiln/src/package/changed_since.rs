@@ -4,21 +4,15 @@
 //! so that changes of others on a branch do not count. A file that git does not track, and does not ignore, is a change.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use anyhow::{Result, anyhow};
-use kiln_go::errno_text;
+use anyhow::{Error, Result, anyhow};
 use kiln_krm::kptfile::FILE_NAME;
+use kiln_task::git::{GitError, WorkTree, WorkTreeError};
 
 use super::root_packages::root_packages;
-use crate::error::{CommandError, bail_usage};
-
-/// Variables by which git, if it runs kiln in a hook, selects a repository for its own commands.
-const REPOSITORY_VARIABLES: [&str; 4] =
-    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
+use crate::error::{CommandError, bail_usage, hints};
+use crate::rpkg::git_environment::git_program;
 
 /// The topmost packages below `directories` that contain files that changed since `commit`, sorted.
 pub(crate) fn changed_packages(directories: &[String], commit: &str) -> Result<Vec<String>> {
@@ -51,55 +45,40 @@ pub(crate) fn changed_packages(directories: &[String], commit: &str) -> Result<V
 }
 
 /// The files below a directory that changed, relative to it. A submodule, and a repository that is not one, are a single name.
-fn changed_files(directory: &Path, commit: &str) -> Result<Vec<PathBuf>> {
-    let base = base(directory, commit)?;
-    let compared = git(
-        directory,
-        commit,
-        &[
-            "diff",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-            "--ignore-submodules=none",
-            "--relative",
-            "--name-only",
-            "-z",
-            &base,
-            "--",
-            ".",
-        ],
-    )?;
-    let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
-    let untracked = git(directory, commit, &untracked)?;
-    let names = compared.split(|byte| *byte == 0);
-    let names = names.chain(untracked.split(|byte| *byte == 0));
-    let names = names.map(|name| name.strip_suffix(b"/").unwrap_or(name));
-    let names = names.filter(|name| !name.is_empty());
-    Ok(names
-        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
-        .collect())
+fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
+    let option = format!("--changed-since {commit}");
+    let failed = |error: WorkTreeError| -> Error {
+        let hint = hint(&error);
+        let error = Error::new(error).context(option.clone());
+        match hint {
+            Some(hint) => CommandError::with_hint(error, hint).into(),
+            None => error,
+        }
+    };
+    match WorkTree::around(&git_program(), directory).map_err(failed)? {
+        Some(work_tree) => work_tree.changed_since(commit).map_err(failed),
+        None => {
+            let shown = directory.display();
+            let error = anyhow!("{option}: {shown} is not in a git repository");
+            let hint = "run the command in a clone, or without --changed-since";
+            Err(CommandError::with_hint(error, hint).into())
+        }
+    }
 }
 
-/// The commit or tree to compare the working tree with.
-fn base(directory: &Path, commit: &str) -> Result<String> {
-    let is_first = commit == "HEAD" && {
-        let head = [
-            "rev-list",
-            "--ignore-missing",
-            "--max-count=1",
-            "HEAD",
-            "--",
-        ];
-        git(directory, commit, &head)?.is_empty()
+/// What to do if the changes are unknown. Errors that are not about `--changed-since` have hints of their own.
+fn hint(error: &WorkTreeError) -> Option<String> {
+    let hint = match error {
+        WorkTreeError::NoDirectory(_) => "name directories that exist",
+        WorkTreeError::ForeignOwner(foreign) => return Some(hints::foreign_repository(foreign)),
+        WorkTreeError::UnknownCommit(_) | WorkTreeError::Unrelated(_) => {
+            "name a commit, branch or tag that git knows here; \
+             a clone without history needs `git fetch --unshallow`"
+        }
+        WorkTreeError::Git(GitError::Missing(_) | GitError::TooOld { .. }) => return None,
+        WorkTreeError::Git(_) => "make `git status` work there, or run without --changed-since",
     };
-    let base = match is_first {
-        // The empty tree: before the first commit, all files are changes.
-        true => git(directory, commit, &["hash-object", "-t", "tree", "--stdin"])?,
-        // `git diff --merge-base` refuses histories with several bases.
-        false => git(directory, commit, &["merge-base", commit, "HEAD"])?,
-    };
-    Ok(String::from_utf8_lossy(&base).trim().to_owned())
+    Some(hint.to_owned())
 }
 
 /// The packages below `directory` that a changed file belongs to: one or none, but several for a directory that git does not
@@ -124,61 +103,6 @@ fn topmost_package(directory: &Path, file: &Path) -> Option<PathBuf> {
         below => directory.join(below),
     });
     packages.find(|package| package.join(FILE_NAME).is_file())
-}
-
-/// The output of a command of git that writes nothing. `commit` is for the error.
-fn git(directory: &Path, commit: &str, arguments: &[&str]) -> Result<Vec<u8>> {
-    let mut command = Command::new("git");
-    command
-        .args(["-c", "core.fsmonitor=false", "-C"])
-        .arg(directory)
-        .args(arguments)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null());
-    for variable in REPOSITORY_VARIABLES {
-        command.env_remove(variable);
-    }
-    let failed = |reason: &str, hint: String| {
-        let shown = directory.display();
-        let message = format!("--changed-since {commit}: git failed in {shown}: {reason}");
-        CommandError::with_hint(anyhow!(message), hint)
-    };
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            let reason = format!("cannot run it: {}", errno_text(&error));
-            let hint = "install git, and put it on the PATH".to_owned();
-            return Err(failed(&reason, hint).into());
-        }
-    };
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    // Only `merge-base` fails without a message.
-    let reason = stderr
-        .lines()
-        .next()
-        .unwrap_or("no commit is an ancestor of both it and HEAD");
-    let reason = reason.strip_prefix("fatal: ").unwrap_or(reason);
-    Err(failed(reason, hint(reason)).into())
-}
-
-/// What to do if git fails.
-fn hint(reason: &str) -> String {
-    let hint = if reason.contains("dubious ownership") {
-        "the repository belongs to another user; if you trust it, \
-         run `git config --global --add safe.directory` with its directory"
-    } else if reason.starts_with("not a git repository") {
-        "run the command in a clone, or without --changed-since"
-    } else if reason.starts_with("cannot change to") {
-        "name directories that exist"
-    } else {
-        "name a commit, branch or tag that git knows here; \
-         a clone without history needs `git fetch --unshallow`"
-    };
-    hint.to_owned()
 }
 
 #[cfg(test)]

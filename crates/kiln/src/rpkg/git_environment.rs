@@ -1,7 +1,6 @@
-//! Git as the environment configures it: cache directory, timeout and author.
+//! Git as the environment configures it: the program, cache directory, timeout and author.
 
 use std::fmt;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -16,6 +15,11 @@ use crate::environment::{
 use crate::flag_values::go_time;
 use crate::ui::{Screen, Ui, Work};
 
+/// The git on the PATH.
+pub(crate) fn git_program() -> GitProgram {
+    GitProgram::new("git", std::env::vars_os())
+}
+
 /// Commands that talk to a remote are shown on a terminal.
 pub(crate) fn git_options(ui: &Ui) -> Result<GitOptions> {
     let timeout = match std::env::var(KILN_GIT_TIMEOUT) {
@@ -24,8 +28,7 @@ pub(crate) fn git_options(ui: &Ui) -> Result<GitOptions> {
         }
         _ => DEFAULT_GIT_TIMEOUT,
     };
-    let program = GitProgram::new("git", std::env::vars_os())
-        .with_observer(Arc::new(RemoteProgress(ui.screen().clone())));
+    let program = git_program().with_observer(Arc::new(RemoteProgress(ui.screen().clone())));
     Ok(GitOptions {
         program: program.with_timeout(Some(timeout).filter(|timeout| !timeout.is_zero())),
         cache: own_cache_directory()?.join("kiln/git"),
@@ -63,13 +66,8 @@ pub(crate) fn author() -> GitIdentity {
     }
 }
 
+/// Without git, nothing is configured.
 fn git_setting(key: &str) -> Option<String> {
-    let output = Command::new("git")
-        .args(["config", "--get", key])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    let value = git_program().setting(key).ok().flatten();
+    value.filter(|text| !text.is_empty())
 }

@@ -227,6 +227,96 @@ fn a_commit_that_git_does_not_know_is_an_error() {
     );
 }
 
+/// Regression: git ran filters that the settings of the repository name.
+#[test]
+fn the_filters_of_a_repository_are_not_run() {
+    let checkout = Checkout::new();
+    let made = checkout.shell(
+        "git config filter.evil.clean 'touch ran; cat' && git config filter.evil.process 'touch ran' && \
+         git config filter.evil.required true && echo '* filter=evil' >.gitattributes && \
+         echo '  namespace: x' >>team/db/a.yaml",
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let (_, packages) = checkout.check("kiln fn render --check --changed-since start");
+    assert_eq!(packages, names(&["db"]));
+    let ran = checkout.shell("find . -name ran | grep .");
+    assert_eq!(ran.stdout, "");
+}
+
+/// Regression: with a relative GIT_DIR or in a linked work tree, variables of a hook select another repository.
+#[test]
+fn variables_of_hooks_do_not_select_the_repository() {
+    let checkout = Checkout::new();
+    let made = checkout.shell(
+        "git worktree add -q --detach linked && echo '  namespace: x' >>team/db/a.yaml && \
+         echo '  namespace: x' >>linked/team/app/a.yaml && echo linked >.gitignore",
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    for variables in [
+        "GIT_DIR=.git",
+        "GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/index",
+        "GIT_DIR=$PWD/.git/worktrees/linked GIT_INDEX_FILE=$PWD/.git/worktrees/linked/index GIT_PREFIX=",
+        "GIT_WORK_TREE=$PWD/linked",
+    ] {
+        let check = |directory: &str| {
+            let script =
+                format!("{variables} kiln fn render {directory} --check --changed-since HEAD");
+            checkout.check(&script).1
+        };
+        assert_eq!(check("."), names(&["db"]), "{variables}");
+        assert_eq!(check("linked"), names(&["app/inner", "app"]), "{variables}");
+    }
+}
+
+/// Every git that cannot be used has a message and a hint of its own.
+#[test]
+fn a_git_that_cannot_be_used_has_a_hint() {
+    let checkout = Checkout::new();
+    let made = checkout.shell(
+        "mkdir ../old ../broken && printf '#!/bin/sh\\necho git version 2.20.1\\n' >../old/git && \
+         printf '#!/bin/sh\\ntest \"$1\" = version || { echo fatal: broken >&2; exit 128; }\\n' >../broken/git && \
+         chmod +x ../old/git ../broken/git",
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    for (path, expected) in [
+        (
+            "$(dirname $(command -v kiln))",
+            "error: --changed-since HEAD: cannot run git: there is no git on the PATH\n\
+             hint: install git 2.31 or newer\n",
+        ),
+        (
+            "$PWD/../old:$PATH",
+            "error: --changed-since HEAD: git 2.20.1 is too old: kiln needs git 2.31 or newer; install a newer git\n",
+        ),
+        (
+            "$PWD/../broken:$PATH",
+            "error: --changed-since HEAD: git rev-parse failed: broken\n\
+             hint: make `git status` work there, or run without --changed-since\n",
+        ),
+    ] {
+        let ran = checkout.shell(&format!("PATH={path} kiln fn render --changed-since HEAD"));
+        assert_eq!((ran.code, &*ran.stderr), (Some(1), expected), "{path}");
+    }
+    for (script, expected) in [
+        (
+            "kiln fn render --changed-since nothing",
+            "error: --changed-since nothing: the repository has no commit, branch or tag \"nothing\"\nhint: name a commit, ",
+        ),
+        (
+            "kiln fn render nowhere --changed-since start",
+            "error: --changed-since start: nowhere is not a directory\nhint: name directories that exist\n",
+        ),
+        (
+            "cd .. && kiln fn render --changed-since start",
+            "error: --changed-since start: . is not in a git repository\nhint: run the command in a clone, ",
+        ),
+    ] {
+        let ran = checkout.shell(script);
+        assert_eq!(ran.code, Some(1), "{script}");
+        assert!(ran.stderr.starts_with(expected), "{script}: {}", ran.stderr);
+    }
+}
+
 /// The values of a field of all hooks.
 fn hook_field(field: &str) -> Vec<String> {
     let hooks = fs::read_to_string(repository().join(".pre-commit-hooks.yaml")).expect("a file");

@@ -348,7 +348,7 @@ fn the_kptfile_and_git_are_respected() {
     assert!(
         refused
             .stderr
-            .contains("not committed: deploy.yaml\nhint: commit or stash"),
+            .contains("web has uncommitted changes: deploy.yaml\nhint: commit or stash"),
         "{refused:?}"
     );
     succeed(

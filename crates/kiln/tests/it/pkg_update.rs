@@ -41,7 +41,7 @@ fn untracked_files_are_not_overwritten() {
     let Some(test_env) = committed() else { return };
     publish(&test_env, "echo theirs > web/mine.txt", "v4");
     succeed(&test_env, "echo mine > web/mine.txt");
-    let words = "web has changes that are not committed: mine.txt\nhint: commit or stash";
+    let words = "web has uncommitted changes: mine.txt\nhint: commit or stash";
     let replace = "kiln pkg update web@v2 --strategy force-delete-replace";
     refuse(&test_env, replace, words);
     let copy = "kiln pkg update web@v4 --strategy copy-merge";
@@ -78,10 +78,77 @@ fn an_update_stops_if_git_does_not_know() {
     let refused = refuse(
         &test_env,
         "kiln pkg update web@v2",
-        "error: cannot find out which files have changes that are not committed: ",
+        "error: cannot list uncommitted changes: git ls-files failed: ",
     );
     assert!(refused.stderr.contains("or pass --force"), "{refused:?}");
     succeed(&test_env, "kiln pkg update web@v2 --force");
+}
+
+/// Regression: a variable of the caller selected another repository, or none.
+#[test]
+fn variables_about_repositories_do_not_hide_changes() {
+    let Some(test_env) = committed() else { return };
+    succeed(
+        &test_env,
+        "git worktree add -q --detach linked
+         for web in web linked/web; do sed -i 's/paused: false/paused: true/' $web/deploy.yaml; done",
+    );
+    for variables in [
+        "GIT_DIR=.git",
+        "GIT_DIR=$PWD/.git",
+        "GIT_DIR=$PWD/up/.git",
+        "GIT_DIR=.git GIT_INDEX_FILE=.git/index",
+        "GIT_DIR=$PWD/.git/worktrees/linked GIT_INDEX_FILE=$PWD/.git/worktrees/linked/index GIT_PREFIX=",
+        "GIT_WORK_TREE=$PWD/up",
+        "GIT_CEILING_DIRECTORIES=$PWD",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.worktree GIT_CONFIG_VALUE_0=$PWD/up",
+    ] {
+        for web in ["web", "linked/web"] {
+            let script = format!("{variables} kiln pkg update {web}@v2");
+            // Only the edited file: the variables of a linked work tree made all others look changed.
+            let words = "web has uncommitted changes: deploy.yaml\nhint: commit or stash";
+            refuse(&test_env, &script, words);
+        }
+    }
+    // In a hook of a linked work tree, as git sets the variables.
+    succeed(
+        &test_env,
+        "mkdir hooks; printf '#!/bin/sh\\ncd \"$WEB/..\" && kiln pkg update web@v2\\n' > hooks/pre-commit; chmod +x hooks/pre-commit
+         git config core.hooksPath $PWD/hooks",
+    );
+    let commit = "export WEB=$PWD/linked/web; cd linked; git commit -qm new --allow-empty";
+    refuse(
+        &test_env,
+        commit,
+        "web has uncommitted changes: deploy.yaml\nhint: commit or stash",
+    );
+}
+
+/// Regression: git ran filters that the settings of the repository name.
+#[test]
+fn the_filters_of_a_repository_are_not_run() {
+    let Some(test_env) = committed() else { return };
+    succeed(
+        &test_env,
+        "git config filter.evil.clean \"touch $PWD/ran; cat\"; git config filter.evil.required true
+         echo '* filter=evil' > .git/info/attributes; touch -d 2001-01-01 web/*
+         kiln pkg update web@v2 && test ! -e ran",
+    );
+}
+
+#[test]
+fn a_git_that_cannot_be_used_protects_all_changes() {
+    let Some(test_env) = committed() else { return };
+    let git = "mkdir stand-in; real=$(command -v git)
+        printf '#!/bin/sh\\ncase $1 in status) echo broken >&2; exit 128;; esac\\nexec %s \"$@\"\\n' $real > stand-in/git
+        chmod +x stand-in/git";
+    succeed(&test_env, git);
+    let update = "PATH=$PWD/stand-in:$PATH kiln pkg update web@v2";
+    refuse(
+        &test_env,
+        update,
+        "error: cannot list uncommitted changes: git status failed: broken\nhint: make `git status` work here, or pass --force",
+    );
 }
 
 /// Regression: the suggested command named the package without its directory and without quotes.

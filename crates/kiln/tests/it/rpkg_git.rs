@@ -81,6 +81,55 @@ fn an_old_git_is_refused_with_a_clear_message() {
     assert!(ran.stderr.ends_with(message), "{}", ran.stderr);
 }
 
+/// Regression: there was no hint.
+#[test]
+fn without_git_there_is_a_hint() {
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
+    for arguments in ["--repo r", "--repo repo.git"] {
+        let script = format!("PATH=$(dirname $(command -v kiln)) kiln rpkg get {arguments}");
+        let ran = shell(&test_env, &script);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let message =
+            ": cannot run git: there is no git on the PATH\nhint: install git 2.31 or newer\n";
+        assert!(ran.stderr.ends_with(message), "{}", ran.stderr);
+    }
+}
+
+/// Regression: doctor had a parser of its own, and named only some of the commands that need git.
+#[test]
+fn doctor_and_the_commands_agree_about_git() {
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
+    let doctor = |script: &str| {
+        let ran = shell(&test_env, script);
+        let lines = ran.stdout.lines();
+        let from_git: Vec<&str> = lines
+            .skip_while(|line| !line.trim_start().starts_with("programs"))
+            .collect();
+        from_git.join("\n")
+    };
+    let check = |version: &str, commands_work: bool| {
+        let git = format!(
+            r#"[ "\$1" != version ] || {{ echo git version {version}; exit; }}; exec $real "\$@""#
+        );
+        let text = doctor(&with_git(&git, "kiln doctor"));
+        assert!(text.contains(&format!("git version {version}")), "{text}");
+        assert_eq!(text.contains("too old"), !commands_work, "{text}");
+        let ran = shell(&test_env, &with_git(&git, "kiln rpkg get --repo r"));
+        assert_eq!(ran.code == Some(0), commands_work, "{ran:?}");
+    };
+    check("2.31.0", true);
+    check("of the future", true);
+    check("2.20.1", false);
+    let missing = doctor("PATH=$(dirname $(command -v kiln)) kiln doctor");
+    assert!(missing.contains("there is no git on the PATH"), "{missing}");
+    let fix = "install git 2.31 or newer, for kiln pkg, kiln rpkg, kiln repo and --changed-since";
+    assert!(missing.contains(fix), "{missing}");
+}
+
 /// With a stack of 128 TiB no thread can be started.
 #[test]
 fn without_threads_there_is_an_error_and_no_panic() {

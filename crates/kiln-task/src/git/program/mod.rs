@@ -4,6 +4,7 @@
 //! repositories, indexes and identities do not. Nothing that the settings of a repository name is run: neither hooks nor
 //! file system monitors, and objects that a partial clone lacks are not fetched.
 
+mod filters;
 mod remote_command;
 mod version;
 
@@ -15,14 +16,15 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use version::OLDEST;
+pub(super) use filters::os_string;
+pub use version::GitVersion;
 
 /// The git program with its environment, settings and repository.
 #[derive(Clone, Debug)]
 pub struct GitProgram {
     program: PathBuf,
     variables: Vec<(OsString, OsString)>,
-    config: Vec<(String, String)>,
+    config: Vec<(OsString, String)>,
     git_dir: Option<PathBuf>,
     directory: Option<PathBuf>,
     timeout: Option<Duration>,
@@ -41,16 +43,18 @@ pub const DEFAULT_GIT_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// Git is not installed or cannot be started.
+    #[error("cannot run git")]
+    Missing(#[source] NoGit),
+    /// Git is there and cannot be started.
     #[error("cannot run git")]
     NotStarted(#[source] io::Error),
     /// Git is older than the oldest release that works.
     #[error(
         "git {version} is too old: kiln needs git {}.{} or newer; install a newer git",
-        OLDEST.0,
-        OLDEST.1
+        GitVersion::OLDEST.0,
+        GitVersion::OLDEST.1
     )]
-    TooOld { version: String },
+    TooOld { version: GitVersion },
     /// The pipes to git broke, or there was no thread to serve them.
     #[error("cannot exchange data with git {command}")]
     Pipe {
@@ -94,6 +98,11 @@ pub enum GitError {
 #[error("no response from the remote")]
 pub struct NoResponse;
 
+/// The cause of [`GitError::Missing`], by which callers recognise it in a chain of errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no git on the PATH")]
+pub struct NoGit;
+
 /// Variables named `GIT_…` that reach git: those about connections, credentials and the user's settings.
 const PASSED_VARIABLES: &[&str] = &[
     "GIT_ALLOW_PROTOCOL",
@@ -102,6 +111,7 @@ const PASSED_VARIABLES: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
     "GIT_CONFIG_SYSTEM",
     "GIT_CURL_VERBOSE",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_EXEC_PATH",
     "GIT_HTTP_LOW_SPEED_LIMIT",
     "GIT_HTTP_LOW_SPEED_TIME",
@@ -151,7 +161,7 @@ impl GitProgram {
             ("core.packedRefsTimeout", "5000"),
             ("advice.detachedHead", "false"),
         ];
-        let config = config.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let config = config.map(|(key, value)| (key.into(), value.to_owned()));
         GitProgram {
             program: program.into(),
             variables,
@@ -177,10 +187,18 @@ impl GitProgram {
     }
 
     /// The same without questions on the terminal; credential helpers still answer.
-    pub(super) fn without_prompts(mut self) -> GitProgram {
-        let name = OsString::from("GIT_TERMINAL_PROMPT");
-        self.variables.retain(|(variable, _)| *variable != name);
-        self.variables.push((name, "0".into()));
+    pub(super) fn without_prompts(self) -> GitProgram {
+        self.with_variable("GIT_TERMINAL_PROMPT", "0")
+    }
+
+    /// The same without remotes. A git that does not know `GIT_NO_LAZY_FETCH` fails instead of fetching missing objects.
+    pub(super) fn without_remotes(self) -> GitProgram {
+        self.with_variable("GIT_ALLOW_PROTOCOL", "none")
+    }
+
+    fn with_variable(mut self, name: &str, value: &str) -> GitProgram {
+        self.variables.retain(|(variable, _)| variable != name);
+        self.variables.push((name.into(), value.into()));
         self
     }
 
@@ -193,8 +211,9 @@ impl GitProgram {
     }
 
     /// The same with a setting. It is passed in the environment, where other users cannot read it.
-    pub(super) fn with_config(mut self, key: &str, value: &str) -> GitProgram {
-        self.config.push((key.to_owned(), value.to_owned()));
+    pub(super) fn with_config(mut self, key: impl AsRef<OsStr>, value: &str) -> GitProgram {
+        self.config
+            .push((key.as_ref().to_owned(), value.to_owned()));
         self
     }
 
@@ -237,6 +256,16 @@ impl GitProgram {
         self
     }
 
+    /// The value of a setting where this git runs, such as `user.name`; `None` if it is not set.
+    pub fn setting(&self, key: &str) -> Result<Option<String>, GitError> {
+        let output = self.output("config", &["--get", key].map(OsStr::new), b"")?;
+        match output.status.code() {
+            Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).trim().into())),
+            Some(1) => Ok(None),
+            _ => Err(failed("config", &output)),
+        }
+    }
+
     /// Runs a command that must succeed, and returns its standard output.
     pub(super) fn run(
         &self,
@@ -274,7 +303,7 @@ impl GitProgram {
             .stdin(Stdio::piped())
             .stdout(stdout)
             .stderr(Stdio::piped());
-        let mut child = process.spawn().map_err(GitError::NotStarted)?;
+        let mut child = process.spawn().map_err(|error| self.not_started(error))?;
         let stdin = child.stdin.take().filter(|_| !input.is_empty());
         let output = std::thread::scope(|scope| {
             if stdin.is_some() {
@@ -301,7 +330,19 @@ impl GitProgram {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr);
-        process.spawn().map_err(GitError::NotStarted)
+        process.spawn().map_err(|error| self.not_started(error))
+    }
+
+    fn not_started(&self, error: io::Error) -> GitError {
+        // A program that is named without a directory is searched on the PATH.
+        let is_searched = self.program.components().count() == 1;
+        let is_missing = error.kind() == io::ErrorKind::NotFound
+            && is_searched
+            && self.directory.as_ref().is_none_or(|it| it.is_dir());
+        match is_missing {
+            true => GitError::Missing(NoGit),
+            false => GitError::NotStarted(error),
+        }
     }
 
     fn command(&self, command: &'static str, arguments: &[&OsStr]) -> Command {

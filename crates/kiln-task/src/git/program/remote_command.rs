@@ -29,7 +29,7 @@ impl GitProgram {
             .stdin(lock)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = process.spawn().map_err(GitError::NotStarted)?;
+        let mut child = process.spawn().map_err(|error| self.not_started(error))?;
         let readers = collect(child.stdout.take())
             .and_then(|stdout| Ok((stdout, collect(child.stderr.take())?)));
         let (stdout, stderr) = match readers {

@@ -253,22 +253,8 @@ pub(super) fn work_tree_git(
     work_tree: &Path,
     lock: &IndexLock,
 ) -> Result<GitProgram, GitError> {
-    let mut git = git.in_directory(work_tree).with_index(&lock.index_copy());
-    let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
-    let arguments = ["-z", "--name-only", "--get-regexp", pattern].map(OsStr::new);
-    let filters = git.output("config", &arguments, b"")?.stdout;
-    for name in filters
-        .split(|byte| *byte == 0)
-        .filter(|entry| !entry.is_empty())
-    {
-        let name = String::from_utf8_lossy(name);
-        let value = match name.ends_with(".required") {
-            true => "false",
-            false => "",
-        };
-        git = git.with_config(&name, value);
-    }
-    Ok(git)
+    let git = git.in_directory(work_tree);
+    git.with_index(&lock.index_copy()).without_filters()
 }
 
 /// Finishes interrupted updates in all work trees of a repository. `common` is the git directory that they share.

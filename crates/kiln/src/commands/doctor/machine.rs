@@ -1,7 +1,6 @@
 //! Programs, directories and the function runner.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,12 +9,14 @@ use kiln_go::error_chain;
 use kiln_krm::Dialect;
 use kiln_runtime::{CancelToken, Deadline, Evaluator, FunctionSpec, Input, RunContext, RunError};
 use kiln_store::{Store, StoreOptions};
+use kiln_task::git::GitVersion;
 
 use super::{CheckStatus, DoctorCheck};
 use crate::environment::{HOME, cache_directory};
 use crate::functions::runner_flags::RunnerFlags;
 use crate::image_store::store_directory;
 use crate::real_program::search_path_without_links;
+use crate::rpkg::git_environment::git_program;
 
 /// The container engines.
 pub(super) fn engines() -> Vec<DoctorCheck> {
@@ -189,61 +190,28 @@ fn directory_check(
     }
 }
 
-/// git, which package revisions need.
+/// git, which packages in repositories need.
 pub(super) fn git() -> DoctorCheck {
-    let output = Command::new("git")
-        .arg("version")
-        .stdin(Stdio::null())
-        .output();
-    let (status, detail) = match output {
-        Ok(output) if output.status.success() => {
-            let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            match is_new_enough(&version) {
-                true => (CheckStatus::Ok, version),
-                false => (CheckStatus::Missing, format!("{version} is too old")),
-            }
+    let (status, detail) = match git_program().version() {
+        Ok(version) if version.is_supported() => {
+            (CheckStatus::Ok, format!("git version {version}"))
         }
-        Ok(output) => (CheckStatus::Missing, output.status.to_string()),
-        Err(error) => (CheckStatus::Missing, error.to_string()),
+        Ok(version) => (
+            CheckStatus::Missing,
+            format!("git version {version} is too old"),
+        ),
+        Err(error) => (CheckStatus::Missing, error_chain(&error)),
     };
     DoctorCheck {
         group: "programs",
         name: "git".to_owned(),
-        fix: (status != CheckStatus::Ok)
-            .then(|| "install git 2.31 or newer, for kiln rpkg and kiln repo".to_owned()),
+        fix: (status != CheckStatus::Ok).then(|| {
+            let (major, minor) = GitVersion::OLDEST;
+            format!(
+                "install git {major}.{minor} or newer, for kiln pkg, kiln rpkg, kiln repo and --changed-since"
+            )
+        }),
         status,
         detail,
-    }
-}
-
-/// The oldest git that kiln works with.
-const OLDEST_GIT: [u32; 2] = [2, 31];
-
-/// Whether a line as `git version 2.39.5` names a git that kiln works with.
-fn is_new_enough(line: &str) -> bool {
-    let version = line.split_whitespace().nth(2).unwrap_or_default();
-    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) => [major, minor] >= OLDEST_GIT,
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_new_enough;
-
-    #[test]
-    fn old_versions_of_git_are_not_enough() {
-        for (line, expected) in [
-            ("git version 2.31.0", true),
-            ("git version 2.39.5 (Apple Git-154)", true),
-            ("git version 3.0.windows.1", true),
-            ("git version 2.30.9", false),
-            ("git version 1.99", false),
-            ("git", false),
-        ] {
-            assert_eq!(is_new_enough(line), expected, "{line}");
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! The errors of `kiln pkg`: kpt's lines, or in kiln's own mode a hint besides.
 
 use std::fmt::Display;
-use std::io::ErrorKind;
 
 use anyhow::Error;
 use kiln_krm::kptfile::KptfileError;
-use kiln_task::git::{GitError, UpstreamCommandError, UpstreamError, UpstreamProblem};
+use kiln_task::git::{GitError, NoGit, UpstreamCommandError, UpstreamError, UpstreamProblem};
 use kiln_task::pkg::FetchError;
 
 use crate::compat::Compat;
@@ -70,9 +69,7 @@ pub(super) fn fetch(ui: &Ui, error: &FetchError) -> Error {
 fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
     match error {
         UpstreamError::Command(error) if ui.compat() == Compat::Kiln => command(ui, error),
-        UpstreamError::Git(GitError::NotStarted(error)) if error.kind() == ErrorKind::NotFound => {
-            no_git(ui)
-        }
+        UpstreamError::Git(GitError::Missing(_)) => no_git(ui),
         UpstreamError::NoDefaultBranch => {
             let hint =
                 "the repository may be empty: push a branch, or name a version (ADDRESS@VERSION)";
@@ -93,9 +90,10 @@ fn upstream(ui: &Ui, error: &UpstreamError) -> Error {
 /// There is no git. kpt's text ends with a line break, because git's output would follow.
 fn no_git(ui: &Ui) -> Error {
     let text = match ui.compat() {
-        Compat::Kiln => "there is no git on the PATH",
+        Compat::Kiln => NoGit.to_string(),
         Compat::Kpt | Compat::KptV039 => {
             "No git executable found. kpt requires git to be installed and available in the path.\n"
+                .to_owned()
         }
     };
     let hint = "install git; packages in images (oci://) need none".to_owned();

@@ -1,17 +1,15 @@
 //! Files whose present state git does not have, which an update does not touch without `--force`.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::io::ErrorKind;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use kiln_krm::package::FileChange;
 use kiln_task::Contents;
+use kiln_task::git::{FileStatus, GitError, WorkTree, WorkTreeError};
 
 use super::directory::PackageDirectory;
-use crate::error::CommandError;
+use crate::error::{CommandError, hints};
+use crate::rpkg::git_environment::git_program;
 
 /// Refuses changes of files that are modified or that git does not track. A package without any tracked file is exempt: its owner
 /// does not keep it in git. `before` are its files.
@@ -20,13 +18,17 @@ pub(super) fn refuse_uncommitted(
     before: &Contents,
     changes: &[FileChange],
 ) -> Result<()> {
-    let Some(status) = GitStatus::of(&directory.path)? else {
+    let Some(status) = status(&directory.path).map_err(unknown)? else {
         return Ok(());
+    };
+    let has = |path: &str| {
+        let path = Path::new(path);
+        status.tracked.contains(path) && !status.modified.contains(path)
     };
     let touched: Vec<&str> = changes
         .iter()
         .map(|change| change.path.as_str())
-        .filter(|path| before.get(path).is_some() && !status.has(path))
+        .filter(|path| before.get(path).is_some() && !has(path))
         .collect();
     let Some(first) = touched.first() else {
         return Ok(());
@@ -35,113 +37,31 @@ pub(super) fn refuse_uncommitted(
         1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    let error = anyhow!(
-        "{} has changes that are not committed: {first}{rest}",
-        directory.name
-    );
+    let error = anyhow!("{} has uncommitted changes: {first}{rest}", directory.name);
     Err(CommandError::with_hint(error, "commit or stash them, or pass --force").into())
 }
 
-/// What git has of the files of a directory. Paths are relative to it.
-struct GitStatus {
-    tracked: BTreeSet<String>,
-    modified: BTreeSet<String>,
-}
-
-impl GitStatus {
-    /// `None` if nothing in the directory is in git.
-    fn of(directory: &Path) -> Result<Option<GitStatus>> {
-        let Some(prefix) = show_prefix(directory)? else {
-            return Ok(None);
-        };
-        let tracked = entries(&succeed(directory, &["ls-files", "-z", "--", "."])?);
-        if tracked.is_empty() {
-            return Ok(None);
-        }
-        let status = [
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=no",
-            "--no-renames",
-            "--",
-            ".",
-        ];
-        // Two letters and a blank, and the path from the root of the repository.
-        let modified = entries(&succeed(directory, &status)?)
-            .iter()
-            .filter_map(|line| line.get(3..)?.strip_prefix(prefix.as_str()))
-            .map(str::to_owned)
-            .collect();
-        Ok(Some(GitStatus { tracked, modified }))
-    }
-
-    fn has(&self, path: &str) -> bool {
-        self.tracked.contains(path) && !self.modified.contains(path)
-    }
-}
-
-/// The path of a directory in its repository, with a slash at its end; `None` outside of a repository and without git.
-fn show_prefix(directory: &Path) -> Result<Option<String>> {
-    let output = match git(directory, &["rev-parse", "--show-prefix"]) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        output => output.context("cannot run git")?,
+/// `None` if nothing in the directory is in git.
+fn status(directory: &Path) -> Result<Option<FileStatus>, WorkTreeError> {
+    let Some(work_tree) = WorkTree::around(&git_program(), directory)? else {
+        return Ok(None);
     };
-    if output.status.success() {
-        let prefix = String::from_utf8_lossy(&output.stdout).into_owned();
-        return Ok(Some(
-            prefix.strip_suffix('\n').unwrap_or(&prefix).to_owned(),
-        ));
+    let status = work_tree.status()?;
+    Ok(Some(status).filter(|status| !status.tracked.is_empty()))
+}
+
+/// The failure to list uncommitted changes: they would be overwritten.
+fn unknown(error: WorkTreeError) -> Error {
+    let hint = match &error {
+        WorkTreeError::ForeignOwner(foreign) => Some(hints::foreign_repository(foreign)),
+        WorkTreeError::Git(GitError::Missing(_)) => None,
+        _ => Some(
+            "make `git status` work here, or pass --force to overwrite such changes".to_owned(),
+        ),
+    };
+    let error = Error::new(error).context("cannot list uncommitted changes");
+    match hint {
+        Some(hint) => CommandError::with_hint(error, hint).into(),
+        None => error,
     }
-    match message(&output).contains("not a git repository") {
-        true => Ok(None),
-        false => Err(unknown(&output)),
-    }
-}
-
-/// The output of a command that must succeed: without it, uncommitted changes would be overwritten.
-fn succeed(directory: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
-    let output = git(directory, arguments).context("cannot run git")?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(unknown(&output)),
-    }
-}
-
-fn git(directory: &Path, arguments: &[&str]) -> std::io::Result<Output> {
-    let arguments = arguments.iter().map(OsStr::new);
-    Command::new("git")
-        .args(["--no-optional-locks", "-c", "core.fsmonitor=false"])
-        .args(arguments)
-        .current_dir(directory)
-        // Its messages are read.
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-}
-
-fn unknown(output: &Output) -> Error {
-    let error = anyhow!(
-        "cannot find out which files have changes that are not committed: {}",
-        message(output)
-    );
-    let hint = "make `git status` work here, or pass --force to overwrite such changes";
-    CommandError::with_hint(error, hint).into()
-}
-
-/// The first line that git printed about a failure.
-fn message(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find(|line| !line.trim().is_empty());
-    match line {
-        Some(line) => line.strip_prefix("fatal: ").unwrap_or(line).to_owned(),
-        None => output.status.to_string(),
-    }
-}
-
-/// What zero bytes separate.
-fn entries(output: &[u8]) -> BTreeSet<String> {
-    let text = String::from_utf8_lossy(output);
-    let entries = text.split('\0').filter(|entry| !entry.is_empty());
-    entries.map(str::to_owned).collect()
 }
