@@ -13,10 +13,16 @@ pub(super) fn code_and_comments(text: &str) -> String {
     blank(text, Kept::CodeAndComments)
 }
 
+/// A copy with the same lines, in which comments are spaces.
+pub(super) fn code_and_literals(text: &str) -> String {
+    blank(text, Kept::CodeAndLiterals)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Code,
     CodeAndComments,
+    CodeAndLiterals,
 }
 
 fn blank(text: &str, kept: Kept) -> String {
@@ -38,7 +44,12 @@ fn blank(text: &str, kept: Kept) -> String {
             rest = &rest[c.len_utf8()..];
         } else {
             let (blanked, after) = rest.split_at(length);
-            if c == '/' && kept == Kept::CodeAndComments {
+            let is_kept = match kept {
+                Kept::Code => false,
+                Kept::CodeAndComments => c == '/',
+                Kept::CodeAndLiterals => c != '/',
+            };
+            if is_kept {
                 out.push_str(blanked);
             } else {
                 out.extend(blanked.chars().map(|c| if c == '\n' { c } else { ' ' }));

@@ -6,6 +6,7 @@
 mod code;
 mod docs;
 mod files;
+mod git;
 mod layers;
 mod links;
 mod manifests;
@@ -75,6 +76,7 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     docs::check(tree, &mut violations);
     links::check(tree, &mut violations);
     files::check(tree, &mut violations);
+    git::check(tree, &mut violations);
     names::check(tree, &mut violations);
     tables::check(tree, &mut violations);
     versions::check(tree, &mut violations);

@@ -477,6 +477,36 @@ fn retired_words() {
 }
 
 #[test]
+fn commands_of_git() {
+    let wanted = "crates/kiln/src/0.rs:2: only kiln-task's GitProgram runs git; use it or WorkTree";
+    for source in [
+        "fn f() { Command::new(\"git\") }",
+        "fn f() { tokio::process::Command::new(\n        \"git\",\n    ) }",
+        "fn f() { Command::new(\"/usr/bin/git\") }",
+    ] {
+        check_files(&[source], &[wanted]);
+    }
+    check_files(
+        &[
+            "fn f() { GitProgram::new(\"git\", []) } // Command::new(\"git\")",
+            "fn f() { Command::new(\"digit\"); RepositoryConfig::new(git) }",
+            "#[cfg(test)]\nmod tests {\n    fn f() { Command::new(\"git\") }\n}",
+        ],
+        &[],
+    );
+    let allowed = [
+        "crates/kiln-task/src/git/program/mod.rs",
+        "crates/kiln/tests/it/main.rs",
+        "crates/bench/src/a.rs",
+        "crates/kiln/build.rs",
+    ];
+    let source = "//! x\nfn f() { Command::new(\"git\") }\n";
+    for path in allowed {
+        assert_eq!(violations(&[(path, source)]), [""; 0], "{path}");
+    }
+}
+
+#[test]
 fn links_that_lead_nowhere() {
     let mut tree = Tree::default();
     let page = "[this](page.md) [code](../xtask/src/) [gone](gone.md)\n[out](../../x)\n";
