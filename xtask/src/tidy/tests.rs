@@ -1,4 +1,4 @@
-//! Every rule on a tree that breaks it, and all rules on this workspace.
+//! Every rule on a tree that breaks it, and all rules on this workspace. (tidy: quoted)
 
 use std::collections::BTreeSet;
 
@@ -466,10 +466,35 @@ fn retired_words() {
         ("fn call_told() {}", "told"),
         ("struct CallTold;", "told"),
         ("/* Somebody */", "somebody"),
+        ("const A: &str = \"told\";", "told"),
+        ("const A: &str = r#\"a\ntold\"#;", "told"),
+        ("const A: &str = \"a\\ntold\";", "told"),
+        ("const TOLD: u8 = 0;", "told"),
+        ("// It waits in vain.", "in vain"),
+        ("fn mend_file() {}", "mend"),
     ] {
-        check_files(&[source], &[&wanted(word)]);
+        let line = 2 + source.matches('\n').count();
+        let message = wanted(word).replace(":2:", &format!(":{line}:"));
+        check_files(&[source], &[&message]);
     }
-    check_files(&["const A: &str = \"told\"; // teller, foretell"], &[]);
+    check_files(
+        &[
+            "const A: &str = \"tidy: quoted, told\"; // teller, foretell, vain",
+            "//! tidy: quoted\nconst A: &str = \"told\";",
+        ],
+        &[],
+    );
+    check_files(
+        &["//! tidy: quoted\nconst A: &str = \"told\"; // told"],
+        &["crates/kiln/src/0.rs:3: the word \"told\" is retired; use a plain one"],
+    );
+    let port = "//! x\nconst A: &str = \"told\";\n";
+    for path in [
+        "crates/kiln-starlark/src/a.rs",
+        "crates/kiln-functions/src/catalog/a.rs",
+    ] {
+        assert_eq!(violations(&[(path, port)]), [""; 0], "{path}");
+    }
     check_one(
         &[("docs/page.md", "# Page\n\nWe tell you.\n")],
         "docs/page.md:3: the word \"tell\" is retired; use a plain one",

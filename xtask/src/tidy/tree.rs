@@ -20,6 +20,22 @@ const DIRECTORIES: [&str; 6] = [
 /// Directories whose manifests and Rust files are not checked: they follow other rules.
 const DOCUMENTS_ONLY: [&str; 3] = ["bench", "conformance", "examples"];
 
+/// Further directories with texts: scripts, workflows and configurations.
+const TEXT_DIRECTORIES: [&str; 5] = [".ci", "deploy", "fuzz", "templates", "tests"];
+
+/// Further texts of the root directory.
+const ROOT_TEXTS: [&str; 3] = [".pre-commit-hooks.yaml", "action.yml", "justfile"];
+
+/// Directories with recorded data, copies of other projects, and what programs write.
+const NOT_OURS: [&str; 6] = [
+    "artifacts",
+    "corpus",
+    "fixtures",
+    "recorded",
+    "seeds",
+    "target",
+];
+
 /// Files of the root directory.
 const ROOT_FILES: [&str; 7] = [
     "Cargo.toml",
@@ -38,6 +54,8 @@ pub(super) const HELM_PLUGIN: &str = "deploy/helm/plugin.yaml";
 #[derive(Default, Debug)]
 pub struct Tree {
     pub(super) files: BTreeMap<String, String>,
+    /// Scripts and configurations, of which only the words are checked.
+    pub(super) texts: BTreeMap<String, String>,
     /// What git tracks; `None` without a repository, as in a source archive.
     pub(super) tracked: Option<BTreeSet<String>>,
 }
@@ -67,6 +85,12 @@ impl Tree {
         for directory in DIRECTORIES {
             tree.read_directory(root, directory)?;
         }
+        for name in ROOT_TEXTS {
+            tree.read_text(root, name)?;
+        }
+        for directory in DIRECTORIES.iter().chain(&TEXT_DIRECTORIES) {
+            tree.read_texts(root, directory)?;
+        }
         if root.join(".git").exists() {
             tree.tracked = Some(tracked(root)?);
         }
@@ -95,6 +119,33 @@ impl Tree {
             {
                 self.read_file(root, &path)?;
             }
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_texts(&mut self, root: &Path, directory: &str) -> anyhow::Result<()> {
+        let cannot_read = || format!("cannot read {directory}");
+        for entry in fs::read_dir(root.join(directory)).with_context(cannot_read)? {
+            let entry = entry.with_context(cannot_read)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{directory}/{name}");
+            let kind = entry.file_type().with_context(cannot_read)?;
+            if kind.is_dir() && !NOT_OURS.contains(&name.as_str()) {
+                self.read_texts(root, &path)?;
+            } else if kind.is_file() && is_text(&path, &name) {
+                self.read_text(root, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a text. Of files whose name has no ending, only scripts are texts.
+    fn read_text(&mut self, root: &Path, path: &str) -> anyhow::Result<()> {
+        let bytes = fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.contains('.') || name == "justfile" || bytes.starts_with(b"#!") {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            self.texts.insert(path.to_owned(), text);
         }
         Ok(())
     }
@@ -135,6 +186,14 @@ impl Tree {
 fn has_only_documents(directory: &str) -> bool {
     let top = directory.split('/').next().unwrap_or(directory);
     DOCUMENTS_ONLY.contains(&top)
+}
+
+/// Whether a file may be a text that people write: by the end of its name, or a script without one.
+fn is_text(path: &str, name: &str) -> bool {
+    // Beside the tests of a crate, these are recorded.
+    let is_recorded = path.contains("/tests/") && name.ends_with(".txt");
+    let ends = [".py", ".sh", ".txt", ".yaml", ".yml"];
+    !is_recorded && (!name.contains('.') || ends.iter().any(|end| name.ends_with(end)))
 }
 
 fn tracked(root: &Path) -> anyhow::Result<BTreeSet<String>> {

@@ -176,7 +176,7 @@ fn what_was_read_is_known_to_have_changed() {
             for path in ["a.yaml", "link.yaml", "dir/é.yaml"] {
                 files.read(path).expect("reads");
             }
-            // Nobody read this one, so it does not matter.
+            // This one was not read, so it does not matter.
             fs::write(base.path().join("pkg/B.yaml"), "other").expect("writes");
             assert_eq!(files.changed_since_read(), None, "{number}");
             change(&base.path().join("pkg"));

@@ -44,7 +44,7 @@ fn the_same_seed_gives_the_same_report() {
 
 /// Every replica learns of every orphan; without turns, every replica would try to adopt each of them.
 #[test]
-fn few_adoptions_are_tried_in_vain() {
+fn few_adoptions_fail() {
     let report = simulate(&options()).report;
     let tried = report.requests.get(&ApiRequest::AdoptPod).copied();
     let done = report.requests.get(&ApiRequest::AdoptService).copied();

@@ -91,7 +91,7 @@ async fn fifty_calls_at_once_share_three_pods() {
         call.await.expect("a task").expect("an answer");
     }
     let pods = space.until_ready(3);
-    // There was never more than one of anything: no pod was created in vain.
+    // There was never more than one of anything: no pod was created for nothing.
     let created = machine.requests_of(&space.user());
     let is_pod = |request: &&String| request.contains("create") && request.contains("/pods");
     assert_eq!(created.iter().filter(is_pod).count(), pods.len());

@@ -25,7 +25,7 @@ async fn functions_that_fail_crash_hang_or_print_too_much() {
         .await
         .expect_err("a failure");
     assert_eq!(failed.code(), Code::Internal, "{failed:?}");
-    assert!(failed.message().contains("told to fail"), "{failed:?}");
+    assert!(failed.message().contains("made to fail"), "{failed:?}");
     let crashed = caller
         .call(&image, &[("kill", "9")])
         .await

@@ -26,7 +26,7 @@ for name in sleep exit kill grow; do
 	case $name in
 	sleep) sleep "$value" ;;
 	exit)
-		echo "told to fail" >&2
+		echo "made to fail" >&2
 		rm "$list"
 		exit "$value"
 		;;

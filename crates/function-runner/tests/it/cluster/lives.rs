@@ -47,7 +47,7 @@ async fn a_pod_that_is_deleted_during_a_call_takes_only_that_call_with_it() {
         async move { caller.call(&image, &[("sleep", "1000")]).await }
     });
     while !space.has_sleeping_call(&pods) {
-        assert!(!call.is_finished(), "nobody saw it sleep");
+        assert!(!call.is_finished(), "it was not seen asleep");
     }
     let name = pods.keys().next().expect("a pod");
     space.delete("pod", name);

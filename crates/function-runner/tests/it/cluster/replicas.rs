@@ -102,7 +102,7 @@ async fn replicas_are_rolled_without_a_failed_call() {
         });
         // It runs when its pod has it; until then a shutdown would refuse it.
         while !space.has_sleeping_call(&space.objects("pods")) {
-            assert!(!last.is_finished(), "nobody saw it sleep");
+            assert!(!last.is_finished(), "it was not seen asleep");
         }
         old.terminate();
         last.await
