@@ -101,7 +101,7 @@ impl PullObserver for LoggedPulls {
 
     fn offline(&self, image: &str, error: &RegistryError) {
         let error = error_chain(error);
-        tracing::warn!("using the image {image} of an earlier pull: {error}");
+        tracing::warn!("using the cached image {image}: {error}");
     }
 
     fn collected(&self, outcome: Result<Collected, StoreError>) {

@@ -146,7 +146,7 @@ fn make_private(directory: &Path) -> Result<()> {
         return Ok(());
     }
     let error = anyhow!(
-        "other users can change {}, where caches go if HOME is not set",
+        "cache directory {} is writable by other users",
         directory.display()
     );
     Err(CommandError::with_hint(error, "set HOME or XDG_CACHE_HOME").into())
@@ -175,7 +175,7 @@ mod tests {
         set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
         let error = make_private(&path).unwrap_err();
         assert!(
-            error.to_string().contains("other users can change"),
+            error.to_string().contains("is writable by other users"),
             "{error}"
         );
 

@@ -137,9 +137,7 @@ pub(crate) fn until_interrupted<T>(future: impl Future<Output = T>) -> Result<Op
 
 fn warn_offline(ui: &Ui, image: &str, error: &RegistryError) {
     let error = kiln_go::error_chain(error);
-    ui.warn(&format!(
-        "using the image {image} of an earlier pull: {error}"
-    ));
+    ui.warn(&format!("using the cached image {image}: {error}"));
 }
 
 /// Brings the signatures of a pulled image into the store, so that they can be verified without a network. Warns if the registry

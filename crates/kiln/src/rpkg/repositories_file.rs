@@ -174,8 +174,7 @@ impl RepositoriesFile {
     /// Where the file is. It is an error if the environment does not say where, because no other place is the user's own.
     fn path() -> Result<PathBuf> {
         file_path().ok_or_else(|| {
-            let error =
-                anyhow!("the file of registered repositories has no place: {HOME} is not set");
+            let error = anyhow!("cannot locate the repositories file: {HOME} is not set");
             let hint = format!("set {HOME}, or name the file with {KILN_REPOSITORIES}");
             CommandError::with_hint(error, hint).into()
         })

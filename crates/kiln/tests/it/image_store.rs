@@ -235,7 +235,7 @@ fn an_old_image_is_used_while_the_registry_is_away() {
         outcome.stdout.ends_with(&format!("@{}\n", test.digest)),
         "{outcome:?}"
     );
-    let expected = format!("[WARN] using the image {} of an earlier pull: ", test.image);
+    let expected = format!("[WARN] using the cached image {}: ", test.image);
     assert!(outcome.stderr.starts_with(&expected), "{outcome:?}");
 }
 
@@ -258,7 +258,7 @@ fn a_function_warns_that_its_registry_is_away() {
     ];
     // Whether the function runs does not matter: its image has no shell.
     let outcome = test.env.kiln(&words, "");
-    let expected = format!("[WARN] using the image {} of an earlier pull: ", test.image);
+    let expected = format!("[WARN] using the cached image {}: ", test.image);
     assert!(outcome.stderr.contains(&expected), "{outcome:?}");
 }
 

@@ -373,7 +373,7 @@ fn a_cache_of_another_user_is_refused() {
     refuse(
         &test_env,
         &format!("{get} two"),
-        "where caches go if HOME is not set\nhint: set HOME or XDG_CACHE_HOME",
+        "is writable by other users\nhint: set HOME or XDG_CACHE_HOME",
     );
 
     if test_env.work().metadata().unwrap().uid() != 0 {

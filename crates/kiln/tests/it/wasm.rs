@@ -334,7 +334,7 @@ fn a_lock_file_with_another_module_does_not_fit() {
     );
     let refused = kiln("fn render pkg --locked", 1);
     assert!(
-        refused.stderr.contains("no entries that fit"),
+        refused.stderr.contains("no matching entries"),
         "{refused:?}"
     );
     kiln("lock pkg", 0);

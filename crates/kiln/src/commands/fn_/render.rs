@@ -64,7 +64,7 @@ pub(crate) struct RenderArgs {
     // kpt ignores all but the first.
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, `objects` for those that a cluster gets (no
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, `objects` for the resources to apply (no
     /// Kptfiles, configurations of functions and local-config), or a new directory. Default: in place
     #[arg(
         short,

@@ -14,7 +14,7 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln image gc")]
 pub(super) struct GcArgs {
-    /// Keep the store below this size, least recently used images first: 1000, 64K, 512M, 10G [default: 10 GB]
+    /// Remove least recently used images until the store is below this size: 1000, 64K, 512M, 10G [default: 10 GB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     size: Option<u64>,
     /// Remove images that were not used for this long: 90s, 5m, 720h [default: 30 days]

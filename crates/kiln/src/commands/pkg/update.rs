@@ -39,7 +39,7 @@ pub(super) struct UpdateArgs {
     /// version in the Kptfile, or a tag with a higher version if that version is a tag. A given VERSION is compared with the lock
     #[arg(long)]
     check: bool,
-    /// Overwrite files with changes that are not committed to git
+    /// Overwrite files with uncommitted changes
     #[arg(long)]
     force: bool,
     /// Print git's output

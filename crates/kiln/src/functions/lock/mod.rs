@@ -224,7 +224,7 @@ fn not_locked(lock: &FunctionLock, has_file: bool, names: &[String]) -> CommandE
         true if lock.functions.is_empty() => {
             format!("error: {LOCK_FILE} has no entries, and needs them for: {names}")
         }
-        true => format!("error: {LOCK_FILE} has no entries that fit for: {names}"),
+        true => format!("error: {LOCK_FILE} has no matching entries for: {names}"),
     };
     CommandError {
         class: ErrorClass::Input,

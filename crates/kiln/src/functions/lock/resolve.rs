@@ -140,7 +140,7 @@ impl LockResolver<'_> {
             let problems = self.setup.registry_problems();
             let why = match (problems.is_empty(), self.setup.may_pull()) {
                 (true, true) => String::new(),
-                (true, false) => " (registries are not asked)".to_owned(),
+                (true, false) => " (registries are not queried)".to_owned(),
                 (false, _) => format!(" ({})", problems.join("; ")),
             };
             anyhow!("{}{why}", failure.chain_text())
@@ -161,7 +161,7 @@ impl LockResolver<'_> {
             }
         }
         if !may_ask {
-            bail!("the store has no image {reference}, and registries are not asked");
+            bail!("the store has no image {reference}, and registries are not queried");
         }
         let registry = registry_client(&reference)?;
         let found = until_interrupted(registry.manifest(&reference))?;

@@ -99,7 +99,7 @@ fn a_render_follows_the_lock_and_the_flags() {
     let test = LockTest::new(&[NAMESPACE]);
     test.write_lock(other);
     let refused = test.run("fn render pkg --locked", 1);
-    let wanted = "kiln.lock has no entries that fit for: set-namespace (~0.4)";
+    let wanted = "kiln.lock has no matching entries for: set-namespace (~0.4)";
     assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
     assert!(
         refused.stderr.contains("run `kiln lock`"),

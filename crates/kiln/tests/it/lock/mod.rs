@@ -251,6 +251,6 @@ fn a_range_is_not_blamed_if_no_registry_may_be_asked() {
     ));
     let words = "lock pkg --check --outdated --image-pull-policy=Never";
     let failed = test.run(words, 1);
-    let expected = "(registries are not asked)";
+    let expected = "(registries are not queried)";
     assert!(failed.stderr.contains(expected), "{}", failed.stderr);
 }

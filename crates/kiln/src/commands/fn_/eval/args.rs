@@ -77,7 +77,7 @@ pub(crate) struct EvalArgs {
     /// Save the function to the package's Kptfile
     #[arg(short, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     save: Option<bool>,
-    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, `objects` for those that a cluster gets (no
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, `objects` for the resources to apply (no
     /// Kptfiles, configurations of functions and local-config), or a new directory. Default: in place
     #[arg(
         short,
