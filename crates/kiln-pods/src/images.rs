@@ -37,15 +37,6 @@ pub enum ImageResolveError {
     Unavailable(String),
 }
 
-/// Replaces the tag and the digest of a reference by `digest`.
-pub(crate) fn by_digest(image: &str, digest: &str) -> String {
-    let name = image.split('@').next().unwrap_or_default();
-    let slash = name.rfind('/').map_or(0, |slash| slash + 1);
-    let colon = name.get(slash..).and_then(|last| last.find(':'));
-    let end = colon.map_or(name.len(), |colon| slash + colon);
-    format!("{}@{digest}", name.get(..end).unwrap_or(name))
-}
-
 /// Resolves image references in registries, with a cache.
 #[derive(Clone, Debug)]
 pub struct RegistryResolver {
@@ -81,23 +72,5 @@ fn image_error(error: &RegistryError) -> ImageResolveError {
         ErrorClass::NotFound => ImageResolveError::NotFound(text),
         ErrorClass::Config => ImageResolveError::Denied(text),
         ErrorClass::Unavailable | ErrorClass::Internal => ImageResolveError::Unavailable(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::by_digest;
-
-    #[test]
-    fn tags_and_digests_are_replaced() {
-        for image in [
-            "h:5000/a/b:v1",
-            "h:5000/a/b",
-            "h:5000/a/b@sha256:1",
-            "h:5000/a/b:v1@sha256:1",
-        ] {
-            assert_eq!(by_digest(image, "sha256:0"), "h:5000/a/b@sha256:0");
-        }
-        assert_eq!(by_digest("b:v1", "sha256:0"), "b@sha256:0");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use kiln_go::error_chain;
 use kiln_oci::Digest;
 
 use crate::error::StoreError;
@@ -65,7 +66,7 @@ impl Store {
                 }
                 Err(error) => {
                     report.images += 1;
-                    vec![error_text(&error)]
+                    vec![error_chain(&error)]
                 }
             };
             let damages = problems.into_iter().map(|problem| Damage::Image {
@@ -128,11 +129,11 @@ fn check_image(image: &StoredImage, directory: &Path) -> Vec<String> {
     let expected = match std::fs::read_to_string(&path) {
         Ok(text) if Digest::of(text.as_bytes()) == image.meta().record_digest => text,
         Ok(_) => return vec!["the record of its files is damaged".to_owned()],
-        Err(error) => return vec![error_text(&StoreError::io("read", &path)(error))],
+        Err(error) => return vec![error_chain(&StoreError::io("read", &path)(error))],
     };
     match FileRecord::rehash(image.root()) {
         Ok(actual) => differences(&expected, &actual.text),
-        Err(error) => vec![error_text(&StoreError::io("read", image.root_path())(
+        Err(error) => vec![error_chain(&StoreError::io("read", image.root_path())(
             error,
         ))],
     }
@@ -166,15 +167,4 @@ fn differences(expected: &str, actual: &str) -> Vec<String> {
                 .map(|path| format!("{path} does not belong to the image")),
         );
     lines.take(MAX_REPORTED).collect()
-}
-
-/// An error with its causes.
-fn error_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

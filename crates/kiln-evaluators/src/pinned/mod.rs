@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use kiln_functions::registry::Registry;
-use kiln_krm::image::ImageRef;
+use kiln_krm::image::{ImageRef, with_digest};
 use kiln_policy::RunWay;
 use kiln_runtime::{Evaluator, FindError, Found, FunctionPin, FunctionSpec, Target};
 
@@ -53,8 +53,8 @@ fn is_native(image: &str, pin: &FunctionPin) -> bool {
 
 /// The name by which evaluators get an image with a pin: `REPOSITORY@DIGEST`; `None` if the image is not a reference.
 pub fn by_digest(image: &str, digest: &str) -> Option<String> {
-    let reference = ImageRef::parse(image).ok()?;
-    Some(format!("{}@{digest}", reference.name()))
+    ImageRef::parse(image).ok()?;
+    Some(with_digest(image, digest))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod version;
 pub use constraint::{Constraint, ConstraintError};
 pub use normal::{InvalidReference, base_name, normalize};
 pub use prefix::{DEFAULT_PREFIX, PrefixError, PrefixProblem, check_prefix, with_prefix};
-pub use reference::{ImageRef, ReferenceError, has_tag_or_digest};
+pub use reference::{ImageRef, ReferenceError, has_tag_or_digest, with_digest};
 pub use tag::{InvalidTag, NoMatchingTag, TagRequest, best_tag};
 pub use version::{Version, VersionError};
 

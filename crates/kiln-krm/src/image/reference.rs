@@ -100,6 +100,12 @@ pub fn has_tag_or_digest(image: &str) -> bool {
     image.contains('@') || last.contains(':')
 }
 
+/// Replaces the tag and the digest of a reference by `digest`; looks at the text only.
+pub fn with_digest(image: &str, digest: &str) -> String {
+    let (name, _, _) = split(image);
+    format!("{name}@{digest}")
+}
+
 /// Parses a reference; the caller decides what a registry is.
 pub(super) fn by_form(text: &str, is_registry: fn(&str) -> bool) -> Option<ImageRef> {
     let (name, tag, digest) = split(text);

@@ -2,12 +2,25 @@
 
 use proptest::prelude::*;
 
-use super::{Constraint, ImageRef, TagRequest, Version, best_tag, normalize};
+use super::{Constraint, ImageRef, TagRequest, Version, best_tag, normalize, with_digest};
 
 #[track_caller]
 fn check_best(constraint: &str, tags: &[&str], expected: Option<&str>) {
     let constraint = Constraint::parse(constraint).unwrap();
     assert_eq!(best_tag(&constraint, tags.iter().copied()), expected);
+}
+
+#[test]
+fn tags_and_digests_are_replaced() {
+    for image in [
+        "h:5000/a/b:v1",
+        "h:5000/a/b",
+        "h:5000/a/b@sha256:1",
+        "h:5000/a/b:v1@sha256:1",
+    ] {
+        assert_eq!(with_digest(image, "sha256:0"), "h:5000/a/b@sha256:0");
+    }
+    assert_eq!(with_digest("b:v1", "sha256:0"), "b@sha256:0");
 }
 
 #[test]

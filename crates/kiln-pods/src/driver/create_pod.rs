@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kiln_krm::image::with_digest;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -10,7 +11,7 @@ use super::maintenance::unix_now;
 use super::message::Message;
 use crate::config::pool_specs::EffectiveTemplate;
 use crate::error::IMAGE_NOT_FOUND;
-use crate::images::{ImageResolveError, by_digest};
+use crate::images::ImageResolveError;
 use crate::kube::api::{ApiError, retry_with};
 use crate::kube::names::pod_name;
 use crate::kube::objects::{self, PodParams};
@@ -76,7 +77,7 @@ async fn apply_pod(
         name: &name,
         replica: &writer.replica,
         function: image.as_str(),
-        image: &by_digest(image.as_str(), &info.digest),
+        image: &with_digest(image.as_str(), &info.digest),
         digest: &info.digest,
         command: &info.command,
         overrides: &template.overrides,
