@@ -21,9 +21,9 @@ mod evaluate;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
-mod held;
 mod lifecycle;
 mod list;
+mod memory;
 mod monitor;
 mod observer;
 mod options;

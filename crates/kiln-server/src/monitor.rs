@@ -5,15 +5,15 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::connections::Connections;
-use crate::held::HeldBytes;
 use crate::lifecycle::{Lifecycle, Phase};
+use crate::memory::MemoryPools;
 
 /// Reads the state of a server. Clones read the same server.
 #[derive(Clone, Debug)]
 pub struct ServerMonitor {
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) can_evaluate: watch::Receiver<bool>,
-    pub(crate) held_bytes: Arc<HeldBytes>,
+    pub(crate) memory_pools: Arc<MemoryPools>,
     pub(crate) connections: Arc<Connections>,
 }
 
@@ -30,7 +30,7 @@ impl ServerMonitor {
 
     /// The bytes of requests and responses in memory.
     pub fn held_bytes(&self) -> usize {
-        self.held_bytes.messages()
+        self.memory_pools.messages()
     }
 
     /// The number of connections.

@@ -151,7 +151,7 @@ impl Server {
         ServerMonitor {
             lifecycle: Arc::clone(self.state.lifecycle()),
             can_evaluate: self.state.can_evaluate.clone(),
-            held_bytes: Arc::clone(self.state.acceptor.router.held_bytes()),
+            memory_pools: Arc::clone(self.state.acceptor.router.memory_pools()),
             connections: Arc::clone(&self.state.connections),
         }
     }

@@ -16,7 +16,7 @@ use kiln_proto::peer::gzip::{self, DecompressError, HEAD};
 use tokio::time::{Instant, Sleep, sleep, timeout_at};
 use tonic::Status;
 
-use crate::held::Held;
+use crate::memory::MemoryCharge;
 use crate::status;
 
 /// How long a request may pause.
@@ -62,11 +62,11 @@ impl From<Status> for ReceiveError {
     }
 }
 
-/// The only message of a request with its head, once it is complete. What has arrived is charged to `held`.
+/// The only message of a request with its head, once it is complete. What has arrived is charged to `charge`.
 pub(crate) async fn receive<B>(
     mut body: B,
     limits: &RequestLimits,
-    mut held: Option<&mut Held>,
+    mut charge: Option<&mut MemoryCharge>,
 ) -> Result<Bytes, ReceiveError>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -97,7 +97,7 @@ where
             }
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
-                    arriving.push(data, limits.size, held.as_deref_mut())?;
+                    arriving.push(data, limits.size, charge.as_deref_mut())?;
                 }
             }
         }
@@ -132,7 +132,12 @@ impl PartialMessage {
         Some(u32::from_be_bytes(size) as usize)
     }
 
-    fn push(&mut self, data: Bytes, limit: usize, held: Option<&mut Held>) -> Result<(), Status> {
+    fn push(
+        &mut self,
+        data: Bytes,
+        limit: usize,
+        charge: Option<&mut MemoryCharge>,
+    ) -> Result<(), Status> {
         if data.is_empty() {
             return Ok(());
         }
@@ -154,15 +159,16 @@ impl PartialMessage {
         if message > size {
             return Err(status::more_than_one_message());
         }
-        let Some(held) = held else {
+        let Some(charge) = charge else {
             return Ok(());
         };
-        if !self.is_announced && !held.would_fit(size) {
+        if !self.is_announced && !charge.would_fit(size) {
             return Err(status::no_memory(size));
         }
         self.is_announced = true;
         let charged = self.bytes.capacity().max(self.len()).max(MIN_CHARGE);
-        held.grow(charged, size)
+        charge
+            .grow(charged, size)
             .map_err(|_| status::no_memory(size))
     }
 
@@ -186,18 +192,19 @@ impl PartialMessage {
 pub(crate) async fn decompress(
     message: Bytes,
     limit: usize,
-    mut held: Held,
-) -> Result<(Bytes, Held), Status> {
+    mut charge: MemoryCharge,
+) -> Result<(Bytes, MemoryCharge), Status> {
     // If the client goes away meanwhile, the charge ends with the work.
     let work = move || {
         let compressed = message.len();
         let plain = gzip::decompress(&message, limit, |bytes| {
             let bytes = bytes.saturating_add(compressed);
-            held.grow(bytes, bytes)
+            charge
+                .grow(bytes, bytes)
                 .map_err(|_| status::no_memory(bytes))
         })?;
-        held.replace(plain.len().max(MIN_CHARGE));
-        Ok((plain, held))
+        charge.replace(plain.len().max(MIN_CHARGE));
+        Ok((plain, charge))
     };
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.map_err(|_| Status::internal("decompressing the request panicked"))?;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tonic::{Code, Status};
 
 use super::{HEAD, MAX_SILENCE, MIN_RATE, ReceiveError, RequestLimits, receive};
-use crate::held::{Held, HeldBytes, Holder};
+use crate::memory::{MemoryAccount, MemoryCharge, MemoryPools};
 
 /// Pieces that are available, and then nothing.
 struct Pieces(VecDeque<Bytes>);
@@ -155,29 +155,29 @@ async fn a_request_must_be_complete_in_a_time_that_depends_on_its_size() {
 #[tokio::test(start_paused = true)]
 async fn memory_is_taken_for_what_has_arrived() {
     const MIB: usize = 1024 * 1024;
-    let held_bytes = HeldBytes::new(64 * MIB, 6 * MIB);
-    let peer: Arc<Holder> = Arc::default();
-    let held = || Held::new(Arc::clone(&held_bytes), Arc::default(), Arc::clone(&peer));
+    let memory_pools = MemoryPools::new(64 * MIB, 6 * MIB);
+    let peer: Arc<MemoryAccount> = Arc::default();
+    let charge = || MemoryCharge::new(Arc::clone(&memory_pools), Arc::default(), Arc::clone(&peer));
     let limits = RequestLimits {
         size: 6 * MIB,
         timeout: Duration::from_secs(30),
     };
     let announced = u32::try_from(6 * MIB).expect("a size").to_be_bytes();
     let begin = || {
-        let mut held = held();
+        let mut charge = charge();
         let head = Bytes::from([&[0][..], &announced, b"x"].concat());
         tokio::spawn(async move {
             let body = Pieces(VecDeque::from([head]));
-            receive(body, &limits, Some(&mut held)).await
+            receive(body, &limits, Some(&mut charge)).await
         })
     };
     let slow: Vec<_> = (0..400).map(|_| begin()).collect();
     tokio::task::yield_now().await;
     // They announce 2.4 GB together, and this one still fits.
-    let mut held = held();
+    let mut charge = charge();
     let whole = message(MIB as u32);
     let pieces = whole.chunks(16_384).map(Bytes::copy_from_slice).collect();
-    let got = receive(Ended(Pieces(pieces)), &limits, Some(&mut held)).await;
+    let got = receive(Ended(Pieces(pieces)), &limits, Some(&mut charge)).await;
     assert_eq!(got.expect("a message").len(), MIB + HEAD);
     assert!(slow.iter().all(|slow| !slow.is_finished()));
 }

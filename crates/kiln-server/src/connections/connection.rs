@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::admission::Caller;
-use crate::held::Holder;
+use crate::memory::MemoryAccount;
 
 /// Maximum number of open streams of a connection.
 pub(crate) const MAX_STREAMS: u32 = 1000;
@@ -28,8 +28,8 @@ pub(crate) struct OpenConnection {
     activity: Mutex<Activity>,
     has_no_stream: Notify,
     end: watch::Sender<Option<ConnectionEnd>>,
-    held: Arc<Holder>,
-    held_by_peer: Arc<Holder>,
+    account: Arc<MemoryAccount>,
+    peer_account: Arc<MemoryAccount>,
 }
 
 /// Why a connection has to end before its peer ends it.
@@ -59,7 +59,7 @@ impl OpenConnection {
         id: u64,
         address: IpAddr,
         is_regular: bool,
-        held_by_peer: Arc<Holder>,
+        peer_account: Arc<MemoryAccount>,
     ) -> OpenConnection {
         let now = Instant::now();
         OpenConnection {
@@ -75,8 +75,8 @@ impl OpenConnection {
             }),
             has_no_stream: Notify::new(),
             end: watch::Sender::new(None),
-            held: Arc::default(),
-            held_by_peer,
+            account: Arc::default(),
+            peer_account,
         }
     }
 
@@ -110,9 +110,9 @@ impl OpenConnection {
         }
     }
 
-    /// The holders of the connection and of its peer.
-    pub(crate) fn holders(&self) -> (Arc<Holder>, Arc<Holder>) {
-        (Arc::clone(&self.held), Arc::clone(&self.held_by_peer))
+    /// The accounts of the connection and of its peer.
+    pub(crate) fn accounts(&self) -> (Arc<MemoryAccount>, Arc<MemoryAccount>) {
+        (Arc::clone(&self.account), Arc::clone(&self.peer_account))
     }
 
     pub(crate) fn end(&self, end: ConnectionEnd) {

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::held::Holder;
+use crate::memory::MemoryAccount;
 
 pub(crate) use connection::{ClientReset, ConnectionEnd, MAX_STREAMS, OpenConnection, Unanswered};
 
@@ -43,7 +43,7 @@ struct ConnectionsState {
 struct Peer {
     connections: usize,
     regular: usize,
-    held: Arc<Holder>,
+    account: Arc<MemoryAccount>,
 }
 
 /// A connection that counts until dropped.
@@ -89,7 +89,7 @@ impl Connections {
             id,
             address,
             is_regular,
-            Arc::clone(&peer.held),
+            Arc::clone(&peer.account),
         ));
         if is_regular {
             peer.regular += 1;

@@ -29,7 +29,7 @@ use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, decompr
 use crate::codec::EvaluateCodec;
 use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
-use crate::held::{Held, HeldBytes, NoRoom, StreamKind};
+use crate::memory::{MemoryCharge, MemoryPools, PoolFull, StreamKind};
 use crate::options::Options;
 use crate::service::{Arrival, Service};
 use crate::status;
@@ -42,7 +42,7 @@ pub(crate) struct Router {
     reflection: Vec<(&'static str, Box<Handler>)>,
     reflections: Arc<Semaphore>,
     token: Option<Arc<BearerToken>>,
-    held_bytes: Arc<HeldBytes>,
+    memory_pools: Arc<MemoryPools>,
     message_limits: MessageLimits,
     connections: Arc<Connections>,
     request_timeout: Duration,
@@ -78,15 +78,15 @@ impl Router {
             reflection: reflection(),
             reflections: Arc::new(Semaphore::new(MAX_REFLECTIONS)),
             token: options.token.clone(),
-            held_bytes: HeldBytes::new(options.max_held_bytes, message_limits.kiln),
+            memory_pools: MemoryPools::new(options.max_held_bytes, message_limits.kiln),
             message_limits,
             connections,
             request_timeout: options.connections.request_timeout,
         }
     }
 
-    pub(crate) fn held_bytes(&self) -> &Arc<HeldBytes> {
-        &self.held_bytes
+    pub(crate) fn memory_pools(&self) -> &Arc<MemoryPools> {
+        &self.memory_pools
     }
 
     /// Answers a request that came on a connection.
@@ -162,7 +162,7 @@ impl Router {
             (_, "Check") => StreamKind::Check,
             _ => StreamKind::Other,
         };
-        let stream = self.held(connection).for_stream(kind, &request);
+        let stream = self.charge(connection).for_stream(kind, &request);
         let Ok(stream) = stream else {
             return refuse(&status::too_many_streams());
         };
@@ -181,9 +181,9 @@ impl Router {
     }
 
     /// An empty charge to the connection.
-    fn held(&self, connection: &OpenConnection) -> Held {
-        let (of_connection, of_peer) = connection.holders();
-        Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer)
+    fn charge(&self, connection: &OpenConnection) -> MemoryCharge {
+        let (of_connection, of_peer) = connection.accounts();
+        MemoryCharge::new(Arc::clone(&self.memory_pools), of_connection, of_peer)
     }
 
     /// Charges the stream of a call whose messages have at most `max_message_size` bytes.
@@ -193,8 +193,8 @@ impl Router {
         connection: &OpenConnection,
         max_message_size: usize,
         max_answer: Option<usize>,
-    ) -> Result<ArrivingCall, NoRoom> {
-        let stream = self.held(connection);
+    ) -> Result<ArrivingCall, PoolFull> {
+        let stream = self.charge(connection);
         Ok(ArrivingCall {
             arrival: Arrival {
                 at: Instant::now(),
@@ -202,7 +202,7 @@ impl Router {
                 max_message_size,
                 max_answer,
             },
-            held: self.held(connection),
+            charge: self.charge(connection),
             stream: stream.for_stream(StreamKind::Other, request)?,
             room: answer::announced_room(request.headers()),
         })
@@ -223,17 +223,17 @@ impl Router {
         Box::pin(async move {
             let ArrivingCall {
                 arrival,
-                mut held,
+                mut charge,
                 stream,
                 room,
             } = arriving;
             let (mut parts, body) = request.into_parts();
-            let mut message = match receive(body, &limits, Some(&mut held)).await {
+            let mut message = match receive(body, &limits, Some(&mut charge)).await {
                 Ok(message) => message,
                 Err(error) => return Ok(not_received(&error)),
             };
             if gzip::take_encoding(&mut parts.headers) && gzip::is_compressed(&message) {
-                (message, held) = match decompress(message, limits.size, held).await {
+                (message, charge) = match decompress(message, limits.size, charge).await {
                     Ok(decompressed) => decompressed,
                     Err(status) => return Ok(refusal(&status)),
                 };
@@ -251,17 +251,17 @@ impl Router {
             };
             let response = grpc.unary(evaluate, request).await;
             let mut size = size.load(Ordering::Relaxed);
-            held.replace(size);
+            charge.replace(size);
             let mut response = response;
             if peer.accepts_gzip {
                 let (mut parts, body) = response.into_parts();
                 let (body, compressed) = gzip::compress_body(&mut parts.headers, body).await;
                 response = Response::from_parts(parts, body);
                 size = compressed.unwrap_or(size);
-                held.replace(size);
+                charge.replace(size);
             }
             streams::end_stream_after(limits.time_for(size));
-            Ok(answer::fit(response, room, (held, stream, call)))
+            Ok(answer::fit(response, room, (charge, stream, call)))
         })
     }
 
@@ -277,8 +277,8 @@ impl Router {
 struct ArrivingCall {
     arrival: Arrival,
     /// Nothing is charged yet.
-    held: Held,
-    stream: Held,
+    charge: MemoryCharge,
+    stream: MemoryCharge,
     /// How many bytes of details the caller accepts with a failure.
     room: Option<usize>,
 }

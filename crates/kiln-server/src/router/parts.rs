@@ -25,7 +25,7 @@ use super::{ArrivingCall, ResponseFuture, Router, not_received, refuse};
 use crate::answer;
 use crate::body::{ReceiveError, RequestLimits, SmallMessages};
 use crate::connections::OpenConnection;
-use crate::held::Held;
+use crate::memory::MemoryCharge;
 use crate::status;
 use crate::streams;
 
@@ -47,12 +47,12 @@ impl Router {
         Box::pin(async move {
             let ArrivingCall {
                 arrival,
-                mut held,
+                mut charge,
                 stream,
                 room,
             } = arriving;
             let (mut parts, body) = request.into_parts();
-            let message = match receive(body, &limits, &mut held).await {
+            let message = match receive(body, &limits, &mut charge).await {
                 Ok(message) => message,
                 Err(error) => return Ok(not_received(&error)),
             };
@@ -67,9 +67,9 @@ impl Router {
                     (status.into_http(), size)
                 }
             };
-            held.replace(size);
+            charge.replace(size);
             streams::end_stream_after(limits.time_for(size));
-            Ok(answer::fit(response, room, (held, stream, call)))
+            Ok(answer::fit(response, room, (charge, stream, call)))
         })
     }
 }
@@ -78,12 +78,13 @@ impl Router {
 async fn receive(
     body: Incoming,
     limits: &RequestLimits,
-    held: &mut Held,
+    charge: &mut MemoryCharge,
 ) -> Result<EvaluateFunctionRequest, ReceiveError> {
     let begun = Instant::now();
-    let no_room = |size| ReceiveError::Refused(status::no_memory(size));
-    held.grow(MAX_PART_MESSAGE, MAX_PART_MESSAGE)
-        .map_err(|_| no_room(MAX_PART_MESSAGE))?;
+    let pool_full = |size| ReceiveError::Refused(status::no_memory(size));
+    charge
+        .grow(MAX_PART_MESSAGE, MAX_PART_MESSAGE)
+        .map_err(|_| pool_full(MAX_PART_MESSAGE))?;
     // Parts may be small, but then their heads must not be what is sent for the most part.
     let body = SmallMessages::new(body, (2 * limits.size).saturating_add(MAX_PART_MESSAGE));
     let decoder = ProstCodec::<Part, Part>::default().decoder();
@@ -103,18 +104,18 @@ async fn receive(
         if let Some(Content::Head(head)) = &part.content
             && let Some(size) = head.size()
             && size <= limits.size
-            && !held.would_fit(size)
+            && !charge.would_fit(size)
         {
-            return Err(no_room(size));
+            return Err(pool_full(size));
         }
         let announced = buffer.announced();
         let added = buffer.add(part, |bytes| {
             let bytes = bytes.saturating_add(MAX_PART_MESSAGE);
-            held.grow(bytes, bytes.max(announced))
+            charge.grow(bytes, bytes.max(announced))
         });
         added.map_err(|error| match error {
             AddError::Invalid(error) => invalid(error),
-            AddError::NoMemory(_) => no_room(announced),
+            AddError::NoMemory(_) => pool_full(announced),
         })?;
     }
 }

@@ -1,9 +1,9 @@
 //! How many bytes of requests and responses are in memory: being received, waiting, running and being sent.
 //!
 //! A call is charged for what has arrived, never for what it announces. Large and small requests have separate pools,
-//! so that large ones cannot block small ones. In each pool a connection may take as much as it leaves free, and a peer
-//! three times as much as it leaves free: however much one of them takes, there is room for the next. The only call of
-//! a connection or of a peer is exempt, so that a request of the allowed size always fits an idle server.
+//! so that large ones cannot block small ones. In each pool a connection may use at most half of what the others leave, and
+//! a peer three quarters: however much one of them uses, the next finds free memory. The only call of a connection or of a
+//! peer is exempt, so that a request of the allowed size always fits an idle server.
 //!
 //! Streams take memory before their messages arrive, and some never have one. They are charged with their headers to
 //! separate pools, by the same rules: one for health checks, which are short, and one for everything else.
@@ -29,7 +29,7 @@ const STREAM: usize = 8 * 1024;
 
 /// The bytes that all calls of a server share.
 #[derive(Debug)]
-pub(crate) struct HeldBytes {
+pub(crate) struct MemoryPools {
     pools: [Pool; 4],
 }
 
@@ -56,33 +56,33 @@ pub(crate) enum StreamKind {
 
 /// The bytes of one connection, or of one peer, in each pool.
 #[derive(Debug, Default)]
-pub(crate) struct Holder {
+pub(crate) struct MemoryAccount {
     used: [AtomicUsize; 4],
 }
 
 /// The bytes of one call, until dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
-    held_bytes: Arc<HeldBytes>,
-    connection: Arc<Holder>,
-    peer: Arc<Holder>,
+pub(crate) struct MemoryCharge {
+    memory_pools: Arc<MemoryPools>,
+    connection: Arc<MemoryAccount>,
+    peer: Arc<MemoryAccount>,
     pool: PoolKind,
     bytes: usize,
 }
 
-/// There is no room for a request now.
+/// No pool has enough free memory for a request now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NoRoom;
+pub(crate) struct PoolFull;
 
-impl HeldBytes {
+impl MemoryPools {
     /// An eighth is for small requests only, unless the rest would be too small for a request of `max_message_size`.
-    pub(crate) fn new(limit: usize, max_message_size: usize) -> Arc<HeldBytes> {
+    pub(crate) fn new(limit: usize, max_message_size: usize) -> Arc<MemoryPools> {
         let reserve = (limit / 8).min(limit.saturating_sub(max_message_size));
         let pool = |limit| Pool {
             limit,
             used: Mutex::new(0),
         };
-        Arc::new(HeldBytes {
+        Arc::new(MemoryPools {
             pools: [
                 pool(reserve),
                 pool(limit - reserve),
@@ -103,7 +103,7 @@ impl HeldBytes {
     }
 }
 
-impl Holder {
+impl MemoryAccount {
     fn used(&self, pool: PoolKind) -> &AtomicUsize {
         pool.of(&self.used)
     }
@@ -121,14 +121,14 @@ impl PoolKind {
     }
 }
 
-impl Held {
+impl MemoryCharge {
     pub(crate) fn new(
-        held_bytes: Arc<HeldBytes>,
-        connection: Arc<Holder>,
-        peer: Arc<Holder>,
-    ) -> Held {
-        Held {
-            held_bytes,
+        memory_pools: Arc<MemoryPools>,
+        connection: Arc<MemoryAccount>,
+        peer: Arc<MemoryAccount>,
+    ) -> MemoryCharge {
+        MemoryCharge {
+            memory_pools,
             connection,
             peer,
             pool: PoolKind::SmallMessages,
@@ -141,7 +141,7 @@ impl Held {
         mut self,
         kind: StreamKind,
         request: &Request<B>,
-    ) -> Result<Held, NoRoom> {
+    ) -> Result<MemoryCharge, PoolFull> {
         // As HTTP/2 counts them.
         let headers = request.headers().iter();
         let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + 32);
@@ -153,7 +153,7 @@ impl Held {
         };
         match self.take(pool, STREAM + path + headers.sum::<usize>()) {
             true => Ok(self),
-            false => Err(NoRoom),
+            false => Err(PoolFull),
         }
     }
 
@@ -164,13 +164,13 @@ impl Held {
             _ => &[PoolKind::LargeMessages],
         };
         pools.iter().any(|pool| {
-            let used = *self.held_bytes.pool(*pool).lock();
+            let used = *self.memory_pools.pool(*pool).lock();
             self.is_allowed(*pool, used, size)
         })
     }
 
     /// Increases the charge to `bytes`, for a request that announced `size` bytes.
-    pub(crate) fn grow(&mut self, bytes: usize, size: usize) -> Result<(), NoRoom> {
+    pub(crate) fn grow(&mut self, bytes: usize, size: usize) -> Result<(), PoolFull> {
         if bytes <= self.bytes {
             return Ok(());
         }
@@ -183,21 +183,21 @@ impl Held {
         }
         match self.take(PoolKind::LargeMessages, bytes) {
             true => Ok(()),
-            false => Err(NoRoom),
+            false => Err(PoolFull),
         }
     }
 
     /// Sets the charge to `bytes`, whether or not there is room: they are in memory already.
     pub(crate) fn replace(&mut self, bytes: usize) {
-        let held_bytes = Arc::clone(&self.held_bytes);
-        let mut used = held_bytes.pool(self.pool).lock();
+        let memory_pools = Arc::clone(&self.memory_pools);
+        let mut used = memory_pools.pool(self.pool).lock();
         self.charge(&mut used, bytes);
     }
 
     /// Charges all bytes of the call to a pool, if that is allowed, and releases them in another.
     fn take(&mut self, pool: PoolKind, bytes: usize) -> bool {
-        let held_bytes = Arc::clone(&self.held_bytes);
-        let mut used = held_bytes.pool(pool).lock();
+        let memory_pools = Arc::clone(&self.memory_pools);
+        let mut used = memory_pools.pool(pool).lock();
         if !self.is_allowed(pool, *used, bytes) {
             return false;
         }
@@ -206,7 +206,7 @@ impl Held {
             drop(used);
             self.replace(0);
             self.pool = pool;
-            used = held_bytes.pool(pool).lock();
+            used = memory_pools.pool(pool).lock();
         }
         self.charge(&mut used, bytes);
         true
@@ -216,8 +216,8 @@ impl Held {
     fn charge(&mut self, used: &mut usize, bytes: usize) {
         let changed = |number: usize| number.saturating_sub(self.bytes).saturating_add(bytes);
         *used = changed(*used);
-        for holder in [&self.connection, &self.peer] {
-            let number = holder.used(self.pool);
+        for account in [&self.connection, &self.peer] {
+            let number = account.used(self.pool);
             number.store(changed(number.load(Ordering::Relaxed)), Ordering::Relaxed);
         }
         self.bytes = bytes;
@@ -230,15 +230,15 @@ impl Held {
             false => 0,
         };
         let after = used.saturating_sub(own).saturating_add(bytes);
-        let Some(free) = self.held_bytes.pool(pool).limit.checked_sub(after) else {
+        let Some(free) = self.memory_pools.pool(pool).limit.checked_sub(after) else {
             return false;
         };
         let rules = [
             (&self.connection, CONNECTION_FACTOR),
             (&self.peer, PEER_FACTOR),
         ];
-        rules.into_iter().all(|(holder, factor)| {
-            let others = holder.used(pool).load(Ordering::Relaxed);
+        rules.into_iter().all(|(account, factor)| {
+            let others = account.used(pool).load(Ordering::Relaxed);
             let others = others.saturating_sub(own);
             others == 0 || others.saturating_add(bytes) <= free.saturating_mul(factor)
         })
@@ -251,7 +251,7 @@ impl Pool {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryCharge {
     fn drop(&mut self) {
         self.replace(0);
     }
