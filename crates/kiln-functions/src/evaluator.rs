@@ -23,14 +23,14 @@ use crate::wire;
 /// Finds native functions by their image.
 pub struct NativeEvaluator {
     registry: &'static Registry,
-    crossing: Crossing,
+    list_format: ListFormat,
     files: Arc<dyn Files>,
     is_watched: bool,
 }
 
 /// How lists are passed to a function and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Crossing {
+pub(crate) enum ListFormat {
     Tree,
     /// As text, which is written and parsed as for a program.
     Wire,
@@ -41,7 +41,7 @@ impl NativeEvaluator {
     pub fn new(registry: &'static Registry) -> NativeEvaluator {
         NativeEvaluator {
             registry,
-            crossing: Crossing::Tree,
+            list_format: ListFormat::Tree,
             files: Arc::new(NoFiles),
             is_watched: false,
         }
@@ -50,9 +50,8 @@ impl NativeEvaluator {
     /// Functions get and return what a program would: every item is written and parsed again. For callers that need
     /// the bytes that kpt writes.
     pub fn through_the_wire(registry: &'static Registry) -> NativeEvaluator {
-        let crossing = Crossing::Wire;
         NativeEvaluator {
-            crossing,
+            list_format: ListFormat::Wire,
             ..NativeEvaluator::new(registry)
         }
     }
@@ -85,7 +84,7 @@ impl Evaluator for NativeEvaluator {
             image: image.clone(),
             version,
             identity: self.registry.identity(image),
-            crossing: self.crossing,
+            list_format: self.list_format,
             environment: function.env.clone(),
             files: Arc::clone(&self.files),
             is_watched: self.is_watched,
@@ -97,7 +96,7 @@ struct NativeRunner {
     image: String,
     version: &'static FunctionVersion,
     identity: Option<FunctionIdentity>,
-    crossing: Crossing,
+    list_format: ListFormat,
     environment: Vec<String>,
     files: Arc<dyn Files>,
     is_watched: bool,
@@ -137,13 +136,13 @@ impl Runner for NativeRunner {
             environment: self.environment.clone(),
             files: Arc::clone(&self.files),
             run: run.clone(),
-            given: match self.crossing {
-                Crossing::Tree => CallInput::Tree(FunctionList {
+            given: match self.list_format {
+                ListFormat::Tree => CallInput::Tree(FunctionList {
                     items: input.items().iter().map(Resource::to_item).collect(),
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
                 }),
-                Crossing::Wire => CallInput::Wire(input.wire().as_bytes().to_vec()),
+                ListFormat::Wire => CallInput::Wire(input.wire().as_bytes().to_vec()),
             },
         };
         let done = match self.is_watched {
@@ -193,7 +192,7 @@ impl OwnedCall {
             CallInput::Tree(list) => {
                 let SdkOutput {
                     list, exit_code, ..
-                } = perform(version, list, &ctx, Crossing::Tree)?;
+                } = perform(version, list, &ctx, ListFormat::Tree)?;
                 let results = version.sdk.results(&list.results);
                 let output = Output::List(ResourceList {
                     items: list.items.into_iter().map(Resource::into_item).collect(),
@@ -225,20 +224,20 @@ pub(crate) fn perform(
     version: &FunctionVersion,
     list: FunctionList,
     ctx: &Context<'_>,
-    crossing: Crossing,
+    list_format: ListFormat,
 ) -> Result<SdkOutput, RunError> {
     let bounds = Bounds::enter(ctx.run);
     let run = AssertUnwindSafe(|| {
         let mut list = list;
         list.results = list.results.charged();
-        if crossing == Crossing::Tree && version.function.rewrites_text() {
+        if list_format == ListFormat::Tree && version.function.rewrites_text() {
             for resource in &mut list.items {
                 let texts = damaged_texts(resource);
                 quote_texts(resource, &texts);
             }
         }
         let ending = version.function.run(&mut list, ctx);
-        if crossing == Crossing::Tree {
+        if list_format == ListFormat::Tree {
             if let Err(stderr) = charge_indentation(&list.items) {
                 return (FunctionList::default(), Ending::Exit { code: 1, stderr });
             }

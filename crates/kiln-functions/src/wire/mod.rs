@@ -10,7 +10,7 @@ use kiln_krm::{Dialect, ResourceList, write_list_within};
 use kiln_runtime::RunError;
 use kiln_yaml::Document;
 
-use crate::evaluator::{Crossing, perform};
+use crate::evaluator::{ListFormat, perform};
 use crate::function::{Context, FunctionList, ListHeads};
 use crate::registry::FunctionVersion;
 use crate::sdk::{Sdk, SdkOutput};
@@ -72,7 +72,7 @@ pub fn run_on(
         mut list,
         exit_code,
         below_the_list,
-    } = perform(version, list, ctx, Crossing::Wire)?;
+    } = perform(version, list, ctx, ListFormat::Wire)?;
     let sdk = version.sdk;
     if matches!(sdk, Sdk::Kyaml(..)) {
         for resource in &mut list.items {

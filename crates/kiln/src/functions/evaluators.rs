@@ -73,7 +73,7 @@ pub(crate) struct EvaluatorSetup {
     /// Whether images can be pulled, so that tags in registries can be selected.
     may_pull: bool,
     registry_tags: RegistryTags,
-    behaviour: RenderCompat,
+    render_compat: RenderCompat,
     timeout: Option<Duration>,
     limits: Limits,
     threads: NonZeroUsize,
@@ -121,14 +121,14 @@ impl EvaluatorFlags {
     ) -> Result<EvaluatorSetup> {
         let prefix = self.functions.prefix()?;
         let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let behaviour = match ui.compat() {
+        let render_compat = match ui.compat() {
             Compat::Kiln => RenderCompat::Kiln,
             Compat::Kpt | Compat::KptV039 => RenderCompat::Kpt,
         };
         let exec = self.functions.exec(container.network)?;
         let native = self.functions.native().map(|native| NativeOptions {
             // The exact output of kpt requires that every item is encoded and parsed again.
-            form: match behaviour {
+            form: match render_compat {
                 RenderCompat::Kiln => NativeForm::Trees,
                 RenderCompat::Kpt => NativeForm::Wire,
             },
@@ -152,7 +152,7 @@ impl EvaluatorFlags {
                 pull_policy,
                 mounts: container.mounts,
                 user: container.user,
-                style: match behaviour {
+                style: match render_compat {
                     RenderCompat::Kiln => CommandStyle::Kiln,
                     RenderCompat::Kpt => CommandStyle::Kpt,
                 },
@@ -184,9 +184,9 @@ impl EvaluatorFlags {
             wasm_steps: wasm.steps,
             native_tags,
             // kpt asks registries even then.
-            may_pull: pull_policy != PullPolicy::Never || behaviour == RenderCompat::Kpt,
+            may_pull: pull_policy != PullPolicy::Never || render_compat == RenderCompat::Kpt,
             registry_tags: RegistryTags::new(cancel.clone()),
-            behaviour,
+            render_compat,
             timeout: (!timeout.is_zero()).then_some(timeout),
             limits: Limits {
                 max_output: self.functions.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
@@ -203,7 +203,7 @@ impl EvaluatorFlags {
 impl EvaluatorSetup {
     pub(crate) fn options(&self, network: Network) -> FunctionOptions<'_> {
         FunctionOptions {
-            compat: self.behaviour,
+            compat: self.render_compat,
             evaluator: &self.evaluators,
             image_prefix: &self.prefix,
             tags: self,
@@ -306,8 +306,8 @@ impl EvaluatorSetup {
         &self.cancel
     }
 
-    pub(crate) fn behaviour(&self) -> RenderCompat {
-        self.behaviour
+    pub(crate) fn render_compat(&self) -> RenderCompat {
+        self.render_compat
     }
 }
 

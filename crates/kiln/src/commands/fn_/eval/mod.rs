@@ -272,7 +272,7 @@ impl EvalCall<'_> {
         let inventory = Inventory::of(&input);
         let output = recorder.interruptible(|| evaluate(evaluation, input, &mut results, recorder));
         // kpt does not check.
-        if let (RenderCompat::Kiln, Ok(output)) = (setup.behaviour(), &output) {
+        if let (RenderCompat::Kiln, Ok(output)) = (setup.render_compat(), &output) {
             for lost in inventory.lost(output) {
                 ui.warn(&match lost {
                     Lost::Resources(count) => {
@@ -296,7 +296,7 @@ impl EvalCall<'_> {
             Saving {
                 kind,
                 function,
-                behaviour: setup.behaviour(),
+                render_compat: setup.render_compat(),
             }
         });
         // The message about a function that was saved together with the resources.
@@ -304,9 +304,9 @@ impl EvalCall<'_> {
         let output = match (output, source, destination) {
             (Ok(output), Some(source), Destination::InPlace) => {
                 let changes = recorder
-                    .interruptible(|| plan_output(source, output, &before, setup.behaviour()));
+                    .interruptible(|| plan_output(source, output, &before, setup.render_compat()));
                 let mut changes = changes?;
-                if let (RenderCompat::Kiln, Some(files)) = (setup.behaviour(), files) {
+                if let (RenderCompat::Kiln, Some(files)) = (setup.render_compat(), files) {
                     let checked = check_targets(&changes, &before, files);
                     checked.map_err(|error| package::unless_changed(ui, files, error))?;
                 }
@@ -332,7 +332,7 @@ impl EvalCall<'_> {
             Ok(Some(output)) => {
                 if let (Some(source), Some(files)) = (source, files) {
                     recorder.note_differences(files, &before, || {
-                        plan_output(source, output.clone(), &before, setup.behaviour())
+                        plan_output(source, output.clone(), &before, setup.render_compat())
                     });
                 }
                 let output = without_empty_annotations(output);
@@ -342,7 +342,7 @@ impl EvalCall<'_> {
             Ok(None) => {}
         }
         // kpt ignores this error.
-        if setup.behaviour() == RenderCompat::Kiln {
+        if setup.render_compat() == RenderCompat::Kiln {
             saved_results?;
         }
         match (saved_message, saving) {
@@ -478,11 +478,11 @@ fn plan_output(
     source: &InputPackage,
     output: Vec<Resource>,
     before: &ReadSet,
-    behaviour: RenderCompat,
+    render_compat: RenderCompat,
 ) -> Result<Vec<FileChange>> {
     let options = WriteOptions {
         dialect: Dialect::Current,
-        bytes: match behaviour {
+        bytes: match render_compat {
             RenderCompat::Kiln => Bytes::Keep,
             RenderCompat::Kpt => Bytes::Reencode,
         },
@@ -525,14 +525,14 @@ fn saved_function(
 struct Saving {
     kind: FunctionKind,
     function: Function,
-    behaviour: RenderCompat,
+    render_compat: RenderCompat,
 }
 
 impl Saving {
     /// Adds the function to the Kptfile in the changes, so that all is written or nothing, and returns the message to print.
     /// `None` if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be saved.
     fn add_to(&self, changes: &mut Vec<FileChange>, directory: &Path) -> Result<Option<String>> {
-        if self.behaviour == RenderCompat::Kpt {
+        if self.render_compat == RenderCompat::Kpt {
             return Ok(None);
         }
         let at = changes.iter().position(|change| change.path == FILE_NAME);
@@ -574,7 +574,7 @@ impl Saving {
         let Some(original) = original else {
             return Ok(None);
         };
-        let saved = match self.behaviour {
+        let saved = match self.render_compat {
             RenderCompat::Kpt => {
                 let Some(document) = kiln_yaml::parse_first(&original)? else {
                     return Ok(None);
