@@ -105,7 +105,7 @@ struct Walked {
     directories: Vec<OwnedFd>,
     /// Their names.
     names: Vec<Vec<u8>>,
-    /// The name in the last directory of what is not a directory.
+    /// The last component, if it is not a directory.
     file: Option<Vec<u8>>,
 }
 

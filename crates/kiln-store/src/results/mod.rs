@@ -9,7 +9,7 @@
 //! | `results/trimmed` | its time is that of the last removal |
 //!
 //! An entry is read whole and checked; one that is damaged, or that another user could have written, is removed and is a
-//! miss. Entries are written beside and renamed, so that a reader finds a whole entry or none. Nothing is synced: a torn
+//! miss. Entries are written under temporary names and renamed, so that a reader finds a whole entry or none. Nothing is synced: a torn
 //! file does not have its hash.
 //!
 //! Deliberately absent: what an answer means, and whether it may be kept.

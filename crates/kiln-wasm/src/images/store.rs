@@ -113,7 +113,7 @@ impl ModuleStore {
     }
 }
 
-/// Writes a file beside and renames it, so that a reader finds a whole file or none.
+/// Writes a file under a temporary name and renames it, so that a reader finds a whole file or none.
 fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)

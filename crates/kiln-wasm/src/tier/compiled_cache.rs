@@ -1,7 +1,7 @@
 //! Compiled code on disk.
 //!
 //! The directory belongs to this user alone and is never shared: its files are machine code. A file's name has the digest of the
-//! module, the settings of the compiler and the digest of the file itself. Files are written beside and renamed, so that a
+//! module, the settings of the compiler and the digest of the file itself. Files are written under temporary names and renamed, so that a
 //! reader finds a whole file or none; a file that does not fit is a miss.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
