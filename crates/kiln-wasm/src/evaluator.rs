@@ -16,7 +16,7 @@ use kiln_runtime::{
 use crate::engine::EngineError;
 use crate::module::{MAX_MODULE, ModuleDigest, ModuleError, WasmModule, is_wasm};
 use crate::options::WasmOptions;
-use crate::run::{CallSettings, run};
+use crate::run::{CallSettings, interrupt, interrupted, run};
 use crate::tier::{LoadedModule, Tiers};
 
 /// Runs modules. Clones share what is loaded.
@@ -75,7 +75,7 @@ struct FileState {
 }
 
 /// How many bytes of modules stay in memory.
-const MAX_LOADED: usize = 512 << 20;
+const MAX_LOADED: u64 = 512 << 20;
 
 impl WasmEvaluator {
     pub fn new(options: WasmOptions) -> WasmEvaluator {
@@ -175,9 +175,10 @@ impl LoadedState {
         input: &Input<'_>,
         ctx: &RunContext,
     ) -> Result<Outcome, RunError> {
-        let code = self.tiers.code(loaded).map_err(|source| {
+        let code = self.tiers.code(loaded, &interrupt(ctx));
+        let code = code.map_err(|source| {
             let name = settings.arguments.first().cloned().unwrap_or_default();
-            unavailable(WasmError::Engine { name, source })
+            interrupted(ctx).unwrap_or_else(|| unavailable(WasmError::Engine { name, source }))
         })?;
         let listener = self.options.on_step.as_ref();
         let interface = loaded.module.interface;
@@ -251,9 +252,9 @@ impl LoadedModules {
     }
 
     fn drop_unused(&mut self) {
-        let size = |(_, loaded): &(u64, Arc<LoadedModule>)| loaded.module.bytes.len();
+        let size = |(_, loaded): &(u64, Arc<LoadedModule>)| loaded.memory();
         while self.by_digest.len() > 1
-            && self.by_digest.values().map(size).sum::<usize>() > MAX_LOADED
+            && self.by_digest.values().map(size).sum::<u64>() > MAX_LOADED
         {
             let oldest = self.by_digest.iter().min_by_key(|(_, (used, _))| *used);
             let Some((&digest, _)) = oldest else {

@@ -82,7 +82,7 @@ pub enum WasmStep {
     Run,
 }
 
-/// Receives the steps of calls, on the thread of the call.
+/// Receives the steps of calls, on any thread.
 #[derive(Clone)]
 pub struct StepListener {
     receive: Arc<OnStep>,

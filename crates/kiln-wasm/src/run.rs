@@ -68,15 +68,7 @@ pub(crate) fn run(
     let exit_code = match ended.stop {
         Ok(()) => 0,
         Err(Stop::Exit(code)) => code,
-        Err(Stop::TimedOut) => {
-            return Err(RunError::TimedOut {
-                timeout: ctx
-                    .deadline
-                    .map(|deadline| deadline.timeout)
-                    .unwrap_or_default(),
-                stderr: ended.stderr,
-            });
-        }
+        Err(Stop::TimedOut) => return Err(timed_out(ctx, ended.stderr)),
         Err(Stop::Cancelled) => return Err(RunError::Cancelled),
         Err(Stop::OutputTooLarge) => {
             return Err(RunError::OutputTooLarge {
@@ -103,6 +95,31 @@ pub(crate) fn run(
         identity: None,
         is_cached: false,
     })
+}
+
+fn timed_out(ctx: &RunContext, stderr: Vec<u8>) -> RunError {
+    let timeout = ctx.deadline.map(|deadline| deadline.timeout);
+    RunError::TimedOut {
+        timeout: timeout.unwrap_or_default(),
+        stderr,
+    }
+}
+
+/// When a call has to end.
+pub(crate) fn interrupt(ctx: &RunContext) -> Interrupt {
+    Interrupt {
+        deadline: ctx.deadline,
+        cancel: ctx.cancel.clone(),
+    }
+}
+
+/// The error of a call that has to end before it has begun.
+pub(crate) fn interrupted(ctx: &RunContext) -> Option<RunError> {
+    match interrupt(ctx).check() {
+        Ok(()) => None,
+        Err(Stop::Cancelled) => Some(RunError::Cancelled),
+        Err(_) => Some(timed_out(ctx, Vec::new())),
+    }
 }
 
 impl CallSettings {
@@ -147,10 +164,7 @@ impl CallSettings {
             },
             clock: CallClock::new(self.clock),
             random: RandomBytes::new(self.random),
-            interrupt: Interrupt {
-                deadline: ctx.deadline,
-                cancel: ctx.cancel.clone(),
-            },
+            interrupt: interrupt(ctx),
             go: GoValues::new(budget.clone()),
             memory: MemoryLimit {
                 budget,
@@ -186,7 +200,8 @@ fn run_instance(
     state: CallState,
     listener: Option<&StepListener>,
 ) -> Result<Ended, Stop> {
-    state.interrupt.check()?;
+    let interrupt = state.interrupt.clone();
+    interrupt.check()?;
     let report = |step: WasmStep, started: Instant| {
         if let Some(listener) = listener {
             listener.receive(step, started.elapsed());
@@ -201,7 +216,7 @@ fn run_instance(
     };
     let _span = tracing::debug_span!("wasm.run").entered();
     let started = Instant::now();
-    let ended = match interface {
+    let mut ended = match interface {
         WasmInterface::Wasi1 => {
             let stop = instance.call(wasi1::START, &[]).map(drop);
             finish(instance, stop)
@@ -212,6 +227,10 @@ fn run_instance(
         }
     };
     report(WasmStep::Run, started);
+    // An engine looks at the clock now and then, and not while it translates a function.
+    if ended.stop.is_ok() {
+        ended.stop = interrupt.check();
+    }
     Ok(ended)
 }
 

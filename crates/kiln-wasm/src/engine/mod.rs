@@ -7,6 +7,7 @@ pub(crate) mod compiler;
 pub(crate) mod interpreter;
 #[cfg(feature = "wasm-jit")]
 mod ticker;
+pub(crate) mod translation_cost;
 
 use crate::host::{CallState, Guest, Stop};
 

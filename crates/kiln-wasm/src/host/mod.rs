@@ -8,6 +8,8 @@ mod memory;
 mod random;
 
 use std::fmt;
+#[cfg(feature = "wasm-jit")]
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -235,6 +237,38 @@ impl Interrupt {
             let _ = wake.send(());
         });
         let _ = woken.recv_timeout(duration.min(limit));
+    }
+
+    /// Does work that nothing can stop on a thread of its own, which goes on alone if the call has to end before.
+    #[cfg(feature = "wasm-jit")]
+    pub(crate) fn run_aside<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> std::io::Result<Result<T, Stop>> {
+        let (done, ended) = mpsc::channel();
+        let wake = done.clone();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        thread.spawn(move || {
+            // Nothing waits for it if the call has ended.
+            let _ = done.send(Some(catch_unwind(AssertUnwindSafe(work))));
+        })?;
+        let _guard = self.cancel.on_cancel(move || {
+            let _ = wake.send(None);
+        });
+        let received = match &self.deadline {
+            Some(deadline) => {
+                let left = deadline.at.saturating_duration_since(Instant::now());
+                ended.recv_timeout(left).map_err(|_| Stop::TimedOut)
+            }
+            None => ended.recv().map_err(|_| Stop::Cancelled),
+        };
+        Ok(match received {
+            Ok(Some(Ok(value))) => Ok(value),
+            Ok(Some(Err(panic))) => resume_unwind(panic),
+            Ok(None) => Err(Stop::Cancelled),
+            Err(stop) => Err(stop),
+        })
     }
 }
 

@@ -19,7 +19,9 @@ use std::time::Instant;
 #[cfg(feature = "wasm-jit")]
 use crate::engine::compiler::{CompiledCode, engine};
 use crate::engine::interpreter::InterpretedCode;
+use crate::engine::translation_cost::{self, TranslationCost};
 use crate::engine::{Code, EngineError};
+use crate::host::Interrupt;
 use crate::module::WasmModule;
 use crate::options::{StepListener, WasmEngine, WasmStep, WasmUsage};
 #[cfg(feature = "wasm-jit")]
@@ -36,6 +38,8 @@ const COMPILED_AT_ONCE: usize = 1 << 20;
 /// A module in memory, and its code for each engine that has read it.
 pub(crate) struct LoadedModule {
     pub(crate) module: WasmModule,
+    /// What translating it costs, if it may be translated.
+    cost: OnceLock<Result<TranslationCost, EngineError>>,
     interpreted: OnceLock<Result<Arc<dyn Code>, EngineError>>,
     compiled: OnceLock<Arc<dyn Code>>,
     /// How often it was called.
@@ -50,12 +54,27 @@ impl LoadedModule {
     pub(crate) fn new(module: WasmModule) -> LoadedModule {
         LoadedModule {
             module,
+            cost: OnceLock::new(),
             interpreted: OnceLock::new(),
             compiled: OnceLock::new(),
             calls: AtomicU32::new(0),
             is_looked_up: AtomicBool::new(false),
             is_queued: AtomicBool::new(false),
         }
+    }
+
+    /// Counts what translating the module costs, once. An error means that it must not be translated.
+    fn cost(&self) -> Result<TranslationCost, EngineError> {
+        let count = || translation_cost::check(self.module.bytes());
+        self.cost.get_or_init(count).clone()
+    }
+
+    /// About how many bytes of memory the module takes. Its code takes some times as much as its bytes; what is counted is the code
+    /// that is larger than that.
+    pub(crate) fn memory(&self) -> u64 {
+        let cost = self.cost.get().and_then(|cost| cost.as_ref().ok());
+        let code = cost.map_or(0, |cost| cost.memory());
+        self.module.bytes.len() as u64 + code
     }
 }
 
@@ -91,23 +110,25 @@ impl Tiers {
         }
     }
 
-    /// The code that runs the next call of a module.
+    /// The code that runs the next call of a module, which may have to end while it waits for the code.
     pub(crate) fn code(
         self: &Arc<Self>,
         loaded: &Arc<LoadedModule>,
+        interrupt: &Interrupt,
     ) -> Result<Arc<dyn Code>, EngineError> {
         let calls = loaded.calls.fetch_add(1, Ordering::Relaxed);
         if let Some(compiled) = loaded.compiled.get() {
             return Ok(Arc::clone(compiled));
         }
         if self.engine != WasmEngine::Interpreter
-            && let Some(compiled) = self.compiled(loaded, calls)?
+            && let Some(compiled) = self.compiled(loaded, calls, interrupt)?
         {
             return Ok(compiled);
         }
         let interpreted = loaded.interpreted.get_or_init(|| {
             let _span = tracing::debug_span!("wasm.load").entered();
             let started = Instant::now();
+            loaded.cost()?;
             let code = InterpretedCode::new(&loaded.module)?;
             self.report(WasmStep::Load, started);
             Ok(Arc::new(code))
@@ -126,6 +147,7 @@ impl Tiers {
         self: &Arc<Self>,
         loaded: &Arc<LoadedModule>,
         _: u32,
+        _: &Interrupt,
     ) -> Result<Option<Arc<dyn Code>>, EngineError> {
         let _ = (&loaded.is_looked_up, &loaded.is_queued);
         match self.engine {
@@ -140,6 +162,7 @@ impl Tiers {
         self: &Arc<Self>,
         loaded: &Arc<LoadedModule>,
         calls: u32,
+        interrupt: &Interrupt,
     ) -> Result<Option<Arc<dyn Code>>, EngineError> {
         if !loaded.is_looked_up.swap(true, Ordering::Relaxed)
             && let Some(stored) = self.load(&loaded.module)
@@ -149,7 +172,7 @@ impl Tiers {
         let size = loaded.module.bytes.len();
         match (self.engine, self.usage) {
             (WasmEngine::Interpreter, _) => Ok(None),
-            (WasmEngine::Compiler, _) => self.compile_now(loaded).map(Some),
+            (WasmEngine::Compiler, _) => self.compile_aside(loaded, interrupt).map(Some),
             (WasmEngine::Auto, WasmUsage::Server) => {
                 let is_worth_it = calls > 0 || size > COMPILED_AT_ONCE;
                 if is_worth_it && !loaded.is_queued.swap(true, Ordering::Relaxed) {
@@ -166,7 +189,7 @@ impl Tiers {
                 if !was_used || size >= COMPILED_BY_COMMANDS {
                     return Ok(None);
                 }
-                let compiled = self.compile_now(loaded);
+                let compiled = self.compile_aside(loaded, interrupt);
                 // The interpreter runs it, or reports what is wrong with it.
                 Ok(compiled
                     .inspect_err(|error| tracing::debug!("cannot compile a module: {error}"))
@@ -184,6 +207,20 @@ impl Tiers {
         let code = CompiledCode::new(&stored, module.interface);
         self.report(WasmStep::Load, started);
         Some(Arc::new(code.ok()?))
+    }
+
+    /// Compiles a module for a call, which leaves the compiler alone when it has to end.
+    #[cfg(feature = "wasm-jit")]
+    fn compile_aside(
+        self: &Arc<Self>,
+        loaded: &Arc<LoadedModule>,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<dyn Code>, EngineError> {
+        let (tiers, module) = (Arc::clone(self), Arc::clone(loaded));
+        let compiled = interrupt.run_aside("wasm-compiler", move || tiers.compile_now(&module));
+        let compiled =
+            compiled.map_err(|error| EngineError(format!("cannot start a thread: {error}")))?;
+        compiled.map_err(|stop| EngineError(stop.to_string()))?
     }
 
     /// Compiles a module and stores the code. It is only a cache: without it the module is compiled again.
@@ -214,7 +251,7 @@ impl Tiers {
     #[cfg(feature = "wasm-jit")]
     fn compile(&self, loaded: &LoadedModule) -> Result<Compiled, EngineError> {
         let module = &loaded.module;
-        compile_limit::check(module.bytes())?;
+        compile_limit::check(module.bytes(), loaded.cost()?)?;
         let cache = self.cache.as_ref();
         let locked = cache.map(|cache| cache.lock(module).map(|lock| (cache, lock)));
         let (stores, stored) = match locked.transpose() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use kiln_wasm::{
     StepListener, WasmEngine, WasmEvaluator, WasmOptions, WasmStep, WasmUsage, read_module_file,
@@ -292,6 +293,40 @@ fn two_processes_compile_one_module_without_harm() {
     let code = names.filter(|name| name.ends_with(".cwasm")).count();
     assert_eq!(code, 1);
     assert_eq!(cache.run(WasmEngine::Compiler), LOADED);
+}
+
+/// The compiler is not stopped, but left alone.
+#[test]
+fn a_call_that_waits_for_the_compiler_ends_at_its_deadline() {
+    let cache = Cache::new();
+    fs::create_dir(cache.compiled()).unwrap();
+    set_mode(&cache.compiled(), 0o700);
+    let module = read_module_file(&cache.module.path).unwrap();
+    // As another process that compiles the module.
+    let path = cache.compiled().join(format!("{}.lock", module.digest()));
+    let lock = fs::File::create(path).unwrap();
+    lock.lock().unwrap();
+    let evaluator = WasmEvaluator::new(WasmOptions {
+        engine: WasmEngine::Compiler,
+        cache: Some(cache.directory.path().to_owned()),
+        ..WasmOptions::default()
+    });
+    let late = Call {
+        timeout: Duration::from_millis(50),
+        ..Call::new("")
+    };
+    let error = describe(late.run(&evaluator, &cache.module.path));
+    assert!(
+        error.starts_with("error: function did not finish within 50ms"),
+        "{error}"
+    );
+    let cancelled = Call::new("");
+    cancelled.cancel.cancel();
+    let error = describe(cancelled.run(&evaluator, &cache.module.path));
+    assert_eq!(error, "error: function was interrupted");
+    lock.unlock().unwrap();
+    let ran = describe(Call::new("").run(&evaluator, &cache.module.path));
+    assert_eq!(ran, "5||");
 }
 
 #[test]

@@ -267,6 +267,25 @@ fn calls_of_the_host_without_end_end_at_the_deadline() {
     }
 }
 
+/// The time goes into variables, which every call sets to zero.
+#[test]
+fn calls_of_functions_with_many_variables_end_at_the_deadline() {
+    let text = format!(
+        r#"(module (memory (export "memory") 1) (func $wide (local {}))
+             (func (export "_start") (loop $again (call $wide) (br $again))))"#,
+        "i64 ".repeat(30_000)
+    );
+    let call = Call {
+        timeout: Duration::from_millis(50),
+        ..Call::new("")
+    };
+    let answer = call.on_all_engines(&ModuleFile::of_text(&text));
+    assert!(
+        answer.starts_with("error: function did not finish within 50ms"),
+        "{answer}"
+    );
+}
+
 /// The module that CI runs in the optimised program.
 #[test]
 fn a_long_loop_ends() {

@@ -8,4 +8,5 @@ mod images;
 mod registry;
 mod rust_module;
 mod support;
+mod translation;
 mod wasi;
