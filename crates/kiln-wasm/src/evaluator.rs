@@ -14,7 +14,7 @@ use kiln_runtime::{
 };
 
 use crate::engine::EngineError;
-use crate::module::{MAX_MODULE, ModuleDigest, ModuleError, WasmModule, is_wasm};
+use crate::module::{MAX_MODULE, ModuleDigest, ModuleError, WasmModule, check_is_wasm, is_wasm};
 use crate::options::WasmOptions;
 use crate::run::{CallSettings, interrupt, interrupted, run};
 use crate::tier::{LoadedModule, Tiers};
@@ -32,6 +32,12 @@ pub enum WasmError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot run {name}")]
     Module {
+        name: String,
+        #[source]
+        source: ModuleError,
+    },
+    #[error("cannot push {name}")]
+    Push {
         name: String,
         #[source]
         source: ModuleError,
@@ -281,18 +287,18 @@ impl FileState {
 
 /// Reads a module from a file. A file that is too large is not read to its end.
 pub(crate) fn read_module(file: File) -> io::Result<Result<WasmModule, ModuleError>> {
+    Ok(WasmModule::parse(read_bytes(file)?))
+}
+
+fn read_bytes(file: File) -> io::Result<Bytes> {
     let mut bytes = Vec::new();
     file.take(MAX_MODULE + 1).read_to_end(&mut bytes)?;
-    Ok(WasmModule::parse(Bytes::from(bytes)))
+    Ok(bytes.into())
 }
 
 /// Reads a module from a file.
 pub fn read_module_file(path: &Path) -> Result<WasmModule, WasmError> {
-    let open = || match std::fs::metadata(path)?.is_file() {
-        true => File::open(path),
-        false => Err(io::Error::other("it is not a regular file")),
-    };
-    let read = open().and_then(read_module);
+    let read = open_regular(path).and_then(read_module);
     let read = read.map_err(|source| WasmError::Read {
         path: path.to_owned(),
         source,
@@ -301,6 +307,27 @@ pub fn read_module_file(path: &Path) -> Result<WasmModule, WasmError> {
         name: path.display().to_string(),
         source,
     })
+}
+
+/// Reads a file of WebAssembly, whichever runtime it is for.
+pub fn read_wasm_file(path: &Path) -> Result<Bytes, WasmError> {
+    let read = open_regular(path).and_then(read_bytes);
+    let bytes = read.map_err(|source| WasmError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    check_is_wasm(&bytes).map_err(|source| WasmError::Push {
+        name: path.display().to_string(),
+        source,
+    })?;
+    Ok(bytes)
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    match std::fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
 }
 
 pub(crate) fn unavailable(error: WasmError) -> RunError {

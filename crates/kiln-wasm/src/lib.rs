@@ -20,7 +20,7 @@ mod tier;
 mod wasi1;
 
 pub use engine::EngineError;
-pub use evaluator::{WasmError, WasmEvaluator, read_module_file};
+pub use evaluator::{WasmError, WasmEvaluator, read_module_file, read_wasm_file};
 pub use host::{WasmClock, WasmRandom};
 pub use images::{
     ContentsProblem, ImageFormat, PushedModule, WasmImageError, WasmImageEvaluator,

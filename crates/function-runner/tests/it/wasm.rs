@@ -41,7 +41,15 @@ fn push(registry: &TestRegistry, name: &str, text: &str, format: ImageFormat) ->
     let images = WasmImages::new(WasmImageOptions::default(), None);
     // A client blocks, which a thread of the runtime of a test must not.
     std::thread::scope(|scope| {
-        let push = || images.push(&image, "fn.wasm", &module, format, &RunContext::default());
+        let push = || {
+            images.push(
+                &image,
+                "fn.wasm",
+                module.bytes(),
+                format,
+                &RunContext::default(),
+            )
+        };
         let pushed = scope.spawn(push).join().expect("a thread");
         pushed.expect("an image");
     });

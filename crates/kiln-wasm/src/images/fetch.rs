@@ -9,12 +9,13 @@
 use bytes::Bytes;
 use kiln_oci::{
     Descriptor, Digest, ImageConfig, ImageIndex, ImageManifest, ImageReference, Manifest, Platform,
-    RegistryClient, RegistryError, select_platform,
+    RegistryClient, RegistryError, RunConfig, select_platform,
 };
 use kiln_store::ImageMeta;
 
 use super::WasmImageError;
 use super::contents::{ContentsProblem, file_at, only_file};
+use super::module_command::{ModuleCommand, module_path};
 
 /// The media type of a layer that is a module.
 pub(super) const WASM_LAYER: &str = "application/wasm";
@@ -33,8 +34,16 @@ enum Form {
     OnlyFile,
     /// The layer itself.
     Layer(Descriptor),
-    /// A file, by its path.
-    Entrypoint(String),
+    /// A file, by its absolute path, and how it is run.
+    Entrypoint(String, ModuleCommand),
+}
+
+impl Form {
+    /// The form of a container image; `None` if its entrypoint is not a module.
+    fn entrypoint(config: &RunConfig) -> Option<Form> {
+        let path = module_path(config)?;
+        Some(Form::Entrypoint(path, ModuleCommand::of_image(config)))
+    }
 }
 
 /// What an image is. `is_asked_for` means that a module is preferred to an image for this machine. Returns the digest of the
@@ -104,11 +113,9 @@ async fn form(
     if platform.is_none() && config.architecture != WASM {
         return Ok(None);
     }
-    let command_line = config.command_line();
-    Ok(match command_line.first() {
-        Some(program) if program.ends_with(".wasm") => Some(Form::Entrypoint(program.clone())),
-        _ if config.os == "js" => Some(Form::OnlyFile),
-        _ => None,
+    Ok(match Form::entrypoint(&config.config) {
+        None if config.os == "js" => Some(Form::OnlyFile),
+        form => form,
     })
 }
 
@@ -134,18 +141,21 @@ impl DescribedModule {
     ) -> Option<DescribedModule> {
         let layer = manifest.layers.iter();
         let mut layer = layer.filter(|layer| layer.media_type == WASM_LAYER);
-        let command = meta.run.entrypoint.iter().chain(&meta.run.cmd).next();
-        let form = match (layer.next(), command) {
-            (Some(layer), _) => Form::Layer(layer.clone()),
-            (None, _) if platform.os == "js" || meta.platform.os == "js" => Form::OnlyFile,
-            (None, Some(program))
-                if meta.platform.architecture == WASM && program.ends_with(".wasm") =>
-            {
-                Form::Entrypoint(program.clone())
-            }
-            _ => return None,
+        let form = match layer.next() {
+            Some(layer) => Form::Layer(layer.clone()),
+            None if platform.os == "js" || meta.platform.os == "js" => Form::OnlyFile,
+            None if meta.platform.architecture == WASM => Form::entrypoint(&meta.run)?,
+            None => return None,
         };
         Some(DescribedModule { manifest, form })
+    }
+
+    /// How the image runs the module.
+    pub(super) fn command(&self) -> ModuleCommand {
+        match &self.form {
+            Form::Entrypoint(_, command) => command.clone(),
+            Form::OnlyFile | Form::Layer(_) => ModuleCommand::default(),
+        }
     }
 
     /// The module.
@@ -174,7 +184,7 @@ impl DescribedModule {
             Form::Layer(layer) => Ok(vec![layer]),
             Form::OnlyFile if layers.len() != 1 => Err(ContentsProblem::LayerCount(layers.len())),
             Form::OnlyFile => Ok(layers.iter().collect()),
-            Form::Entrypoint(_) => Ok(layers.iter().rev().collect()),
+            Form::Entrypoint(..) => Ok(layers.iter().rev().collect()),
         }
     }
 
@@ -187,14 +197,14 @@ impl DescribedModule {
         match &self.form {
             Form::Layer(_) => Ok(Some(bytes)),
             Form::OnlyFile => only_file(&layer.media_type, &bytes).map(Some),
-            Form::Entrypoint(path) => file_at(path, &layer.media_type, &bytes),
+            Form::Entrypoint(path, _) => file_at(path, &layer.media_type, &bytes),
         }
     }
 
     /// Why there is no module in any layer.
     pub(super) fn missing(&self) -> ContentsProblem {
         match &self.form {
-            Form::Entrypoint(path) => ContentsProblem::NoFile(path.clone()),
+            Form::Entrypoint(path, _) => ContentsProblem::NoFile(path.clone()),
             Form::Layer(_) | Form::OnlyFile => ContentsProblem::Empty,
         }
     }

@@ -6,28 +6,32 @@
 mod contents;
 mod evaluator;
 mod fetch;
+mod module_command;
 mod publish;
 mod store;
 mod unpacked;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::future::poll_fn;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use kiln_oci::{
     Digest, ImageReference, ImageReferenceError, PullPolicy, PushError, RegistryClient,
     RegistryError, RegistryOptions,
 };
-use kiln_runtime::RunContext;
+use kiln_runtime::{CancelToken, RunContext};
 use kiln_store::{Store, StoreOptions};
 
 pub use contents::ContentsProblem;
 pub use evaluator::WasmImageEvaluator;
+use module_command::ModuleCommand;
 pub use publish::{ImageFormat, PushedModule};
 use store::{ModuleStore, StoredResolution};
 pub use unpacked::module_platforms;
@@ -48,6 +52,10 @@ pub struct WasmImageOptions {
     pub max_age: Duration,
     /// The directory of the image store: what is there is looked up no further.
     pub image_store: Option<PathBuf>,
+    /// The environment of this program: functions get the variables that they ask for by name.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Ends lookups that belong to no call.
+    pub cancel: CancelToken,
 }
 
 /// Why an image is not a module, or cannot be loaded.
@@ -87,6 +95,26 @@ pub enum WasmImageError {
     NotAnIndex { found: String },
     #[error("cannot start the network client")]
     Client(#[source] io::Error),
+    /// A step of a push in kpt's form, in kpt's words.
+    #[error("{step}")]
+    PushStep {
+        step: String,
+        source: Box<WasmImageError>,
+    },
+    /// In kpt's words.
+    #[error("unable to compress {path}: failed to read from file {path}: open {path}: {reason}")]
+    ReadFile { path: String, reason: String },
+    #[error("a tag is needed, not a digest")]
+    NoTag,
+}
+
+impl WasmImageError {
+    fn in_step(self, step: impl Into<String>) -> WasmImageError {
+        WasmImageError::PushStep {
+            step: step.into(),
+            source: Box::new(self),
+        }
+    }
 }
 
 impl From<PushError> for WasmImageError {
@@ -115,21 +143,37 @@ struct KnownImage {
 
 /// What an image is.
 pub(crate) enum Resolution {
-    Module(WasmModule),
+    Module(ImageModule),
     NotWasm,
+}
+
+/// The module of an image.
+#[derive(Clone)]
+pub(crate) struct ImageModule {
+    pub(crate) module: WasmModule,
+    /// How the image runs it.
+    pub(crate) command: ModuleCommand,
 }
 
 /// What an image is, without the bytes of the module: evaluators keep a limited number of bytes in memory.
 #[derive(Clone)]
 enum KnownResolution {
-    Module(WeakModule),
+    Module(WeakModule, ModuleCommand),
     NotWasm,
+}
+
+impl Resolution {
+    fn module(module: WasmModule, command: ModuleCommand) -> Resolution {
+        Resolution::Module(ImageModule { module, command })
+    }
 }
 
 impl KnownResolution {
     fn of(resolution: &Resolution) -> KnownResolution {
         match resolution {
-            Resolution::Module(module) => KnownResolution::Module(module.downgrade()),
+            Resolution::Module(image) => {
+                KnownResolution::Module(image.module.downgrade(), image.command.clone())
+            }
             Resolution::NotWasm => KnownResolution::NotWasm,
         }
     }
@@ -137,7 +181,9 @@ impl KnownResolution {
     /// `None` if the module is no longer in memory.
     fn get(&self) -> Option<Resolution> {
         match self {
-            KnownResolution::Module(module) => module.upgrade().map(Resolution::Module),
+            KnownResolution::Module(module, command) => {
+                Some(Resolution::module(module.upgrade()?, command.clone()))
+            }
             KnownResolution::NotWasm => Some(Resolution::NotWasm),
         }
     }
@@ -164,13 +210,15 @@ impl Default for WasmImageOptions {
             is_every_image_a_module: false,
             max_age: Duration::from_secs(300),
             image_store: None,
+            environment: Vec::new(),
+            cancel: CancelToken::new(),
         }
     }
 }
 
 impl WasmImages {
     /// `cache` is the directory for modules; without one, they stay in memory.
-    pub fn new(mut options: WasmImageOptions, cache: Option<&std::path::Path>) -> WasmImages {
+    pub fn new(mut options: WasmImageOptions, cache: Option<&Path>) -> WasmImages {
         options.registry.limits.blob = MAX_MODULE;
         WasmImages {
             options,
@@ -182,24 +230,84 @@ impl WasmImages {
 
     /// The module of an image, from the registry if it is not here.
     pub fn module(&self, image: &str, ctx: &RunContext) -> Result<WasmModule, WasmImageError> {
+        Ok(self.image_module(image, ctx)?.module)
+    }
+
+    /// The same, with how the image runs it.
+    pub(crate) fn image_module(
+        &self,
+        image: &str,
+        ctx: &RunContext,
+    ) -> Result<ImageModule, WasmImageError> {
         match self.resolve(image, ctx)? {
             Resolution::Module(module) => Ok(module),
             Resolution::NotWasm => Err(WasmImageError::NotWasm(image.to_owned())),
         }
     }
 
-    /// Pushes a module. Returns the digests of what was pushed.
+    /// The bytes of an image's module from its registry. They may be for another runtime, or no module at all.
+    pub fn fetch(&self, image: &str, ctx: &RunContext) -> Result<Bytes, WasmImageError> {
+        let reference: ImageReference = image.parse()?;
+        let client = RegistryClient::new(self.options.registry.clone());
+        let fetching = async {
+            match fetch::describe(&client, &reference, true).await? {
+                (_, Some(described)) => described.fetch(&client, &reference).await,
+                (_, None) => Err(WasmImageError::NotWasm(image.to_owned())),
+            }
+        };
+        self.wait(image, FETCH_TIMEOUT, ctx, fetching)
+    }
+
+    /// Pushes a module, whichever runtime it is for. Returns the digests of what was pushed.
     pub fn push(
         &self,
         image: &str,
         file_name: &str,
-        module: &WasmModule,
+        module: &Bytes,
         format: ImageFormat,
         ctx: &RunContext,
     ) -> Result<PushedModule, WasmImageError> {
         let reference: ImageReference = image.parse()?;
         let client = RegistryClient::new(self.options.registry.clone());
-        let pushing = publish::push(&client, &reference, file_name, module, format);
+        let pushing = async {
+            match format {
+                ImageFormat::Oci => publish::push_artifact(&client, &reference, module).await,
+                ImageFormat::Kpt => {
+                    let read = || Ok(module.clone());
+                    publish::push_for_kpt(&client, &reference, file_name, read).await
+                }
+            }
+        };
+        self.wait(image, FETCH_TIMEOUT, ctx, pushing)
+    }
+
+    /// Pushes any file as kpt does: in its form, with its errors in their order, and without a look at what the file is.
+    pub fn push_as_kpt(
+        &self,
+        image: &str,
+        path: &Path,
+        ctx: &RunContext,
+    ) -> Result<PushedModule, WasmImageError> {
+        let step = format!("unable to parse tag {image:?}");
+        let reference = image
+            .parse::<ImageReference>()
+            .map_err(WasmImageError::from);
+        let reference = reference
+            .and_then(|reference| match reference.digest() {
+                None => Ok(reference),
+                Some(_) => Err(WasmImageError::NoTag),
+            })
+            .map_err(|error| error.in_step(step))?;
+        let client = RegistryClient::new(self.options.registry.clone());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let read = || match std::fs::read(path) {
+            Ok(bytes) => Ok(Bytes::from(bytes)),
+            Err(error) => Err(WasmImageError::ReadFile {
+                path: path.display().to_string(),
+                reason: kiln_go::errno_text(&error),
+            }),
+        };
+        let pushing = publish::push_for_kpt(&client, &reference, &name, read);
         self.wait(image, FETCH_TIMEOUT, ctx, pushing)
     }
 
@@ -228,7 +336,9 @@ impl WasmImages {
         let store = self.store.as_ref()?;
         match store.resolution(image)? {
             StoredResolution::NotWasm => Some(Resolution::NotWasm),
-            StoredResolution::Module(digest) => store.module(digest).map(Resolution::Module),
+            StoredResolution::Module(digest, command) => {
+                Some(Resolution::module(store.module(digest)?, command))
+            }
         }
     }
 
@@ -247,7 +357,7 @@ impl WasmImages {
     /// How long what is known of a tag holds.
     fn age_of(&self, known: &KnownImage) -> Duration {
         match known.resolution {
-            KnownResolution::Module(_) => self.options.max_age,
+            KnownResolution::Module(..) => self.options.max_age,
             KnownResolution::NotWasm if known.digest.is_some() => store::NOT_WASM_FOR,
             KnownResolution::NotWasm => UNKNOWN_FOR,
         }
@@ -312,13 +422,15 @@ impl WasmImages {
             (Some(known), _) => known,
             (None, None) => Resolution::NotWasm,
             (None, Some(described)) => {
+                let command = described.command();
                 let fetching = described.fetch(&client, &reference);
                 let bytes = self.wait(image, FETCH_TIMEOUT, ctx, fetching)?;
                 let module = WasmModule::parse(bytes);
-                Resolution::Module(module.map_err(|source| WasmImageError::Module {
+                let module = module.map_err(|source| WasmImageError::Module {
                     image: image.to_owned(),
                     source,
-                })?)
+                })?;
+                Resolution::module(module, command)
             }
         };
         if let Some(store) = &self.store {

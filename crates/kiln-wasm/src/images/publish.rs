@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::WasmImageError;
 use super::contents::ContentsProblem;
 use super::fetch::{WASM, WASM_LAYER};
-use crate::module::{WasmInterface, WasmModule};
+use crate::module::{ModuleError, WasmInterface, WasmModule};
 
 /// The form of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,45 +37,53 @@ const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 const DOCKER_LAYER: &str = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 
-pub(super) async fn push(
+/// Pushes an OCI artifact.
+pub(super) async fn push_artifact(
+    client: &RegistryClient,
+    reference: &ImageReference,
+    module: &Bytes,
+) -> Result<PushedModule, WasmImageError> {
+    let mut layout = ImageLayout::default();
+    let root = artifact(&mut layout, module)?;
+    let image = client.push(reference, &layout, &root).await?;
+    Ok(PushedModule { image, index: None })
+}
+
+/// Pushes an image in kpt's form, with kpt's steps. The file is read by the second one.
+pub(super) async fn push_for_kpt(
     client: &RegistryClient,
     reference: &ImageReference,
     file_name: &str,
-    module: &WasmModule,
-    format: ImageFormat,
+    read: impl FnOnce() -> Result<Bytes, WasmImageError>,
 ) -> Result<PushedModule, WasmImageError> {
-    match format {
-        ImageFormat::Oci => {
-            let mut layout = ImageLayout::default();
-            let root = artifact(&mut layout, module)?;
-            let image = client.push(reference, &layout, &root).await?;
-            Ok(PushedModule { image, index: None })
-        }
-        ImageFormat::Kpt => {
-            // Before anything is pushed, because it may be refused.
-            let mut index = existing_index(client, reference).await?;
-            let mut layout = ImageLayout::default();
-            let mut root = kpt_image(&mut layout, file_name, module)
-                .map_err(|source| contents_error(reference, source))?;
-            let by_digest = reference.with_digest(root.digest.clone());
-            let image = client.push(&by_digest, &layout, &root).await?;
-            let platform = Platform {
-                architecture: WASM.to_owned(),
-                os: "js".to_owned(),
-                variant: None,
-            };
-            index
-                .manifests
-                .retain(|entry| entry.platform.as_ref() != Some(&platform));
-            root.platform = Some(platform);
-            index.manifests.push(root);
-            let index = client.push_index(reference, &index).await?;
-            Ok(PushedModule {
-                image,
-                index: Some(index),
-            })
-        }
-    }
+    // Before anything is pushed, because it may be refused.
+    let mut index = existing_index(client, reference).await?;
+    let mut layout = ImageLayout::default();
+    let mut root = kpt_image(&mut layout, file_name, &read()?)
+        .map_err(|source| contents_error(reference, source))?;
+    let by_digest = reference.with_digest(root.digest.clone());
+    let pushed = client.push(&by_digest, &layout, &root).await;
+    let image = pushed.map_err(|error| {
+        let step = format!("failed to push image {reference}");
+        WasmImageError::from(error).in_step(step)
+    })?;
+    let platform = Platform {
+        architecture: WASM.to_owned(),
+        os: "js".to_owned(),
+        variant: None,
+    };
+    index
+        .manifests
+        .retain(|entry| entry.platform.as_ref() != Some(&platform));
+    root.platform = Some(platform);
+    index.manifests.push(root);
+    let pushed = client.push_index(reference, &index).await;
+    let index = pushed
+        .map_err(|error| WasmImageError::from(error).in_step("unable to write image index"))?;
+    Ok(PushedModule {
+        image,
+        index: Some(index),
+    })
 }
 
 fn contents_error(reference: &ImageReference, source: ContentsProblem) -> WasmImageError {
@@ -85,7 +93,7 @@ fn contents_error(reference: &ImageReference, source: ContentsProblem) -> WasmIm
     }
 }
 
-/// The index that the reference has now, or a new one.
+/// The index that the reference has now, or a new one. As kpt writes it, it is a list of Docker's.
 async fn existing_index(
     client: &RegistryClient,
     reference: &ImageReference,
@@ -93,7 +101,7 @@ async fn existing_index(
     match client.manifest(reference).await {
         Ok(stored) => match stored.manifest {
             Manifest::Index(index) => Ok(ImageIndex {
-                media_type: Some(stored.descriptor.media_type),
+                media_type: Some(DOCKER_LIST.to_owned()),
                 ..index
             }),
             Manifest::Image(_) => Err(WasmImageError::NotAnIndex {
@@ -105,7 +113,10 @@ async fn existing_index(
             media_type: Some(DOCKER_LIST.to_owned()),
             manifests: Vec::new(),
         }),
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            let step = "unexpected error when trying to check the remote registry";
+            Err(WasmImageError::from(error).in_step(step))
+        }
     }
 }
 
@@ -113,10 +124,10 @@ async fn existing_index(
 fn kpt_image(
     layout: &mut ImageLayout,
     file_name: &str,
-    module: &WasmModule,
+    module: &[u8],
 ) -> Result<Descriptor, ContentsProblem> {
     let archive = LayerBuilder::default()
-        .file(file_name, 0o644, &module.bytes)
+        .file(file_name, 0o644, module)
         .and_then(LayerBuilder::finish)
         .map_err(std::io::Error::other)?;
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
@@ -133,21 +144,26 @@ fn kpt_image(
 }
 
 /// An OCI artifact: the layer is the module.
-fn artifact(layout: &mut ImageLayout, module: &WasmModule) -> Result<Descriptor, WasmImageError> {
-    let layer = layout.add_blob(WASM_LAYER, module.bytes().clone());
-    let os = match module.interface {
-        WasmInterface::Wasi1 => "wasip1",
-        WasmInterface::GoJs => "js",
-    };
+fn artifact(layout: &mut ImageLayout, module: &Bytes) -> Result<Descriptor, WasmImageError> {
+    let layer = layout.add_blob(WASM_LAYER, module.clone());
     let config = json!({
         "architecture": WASM,
-        "os": os,
+        "os": system(module),
         "layerDigests": [layer.digest.clone()],
     });
     let bytes = to_bytes(&config).map_err(WasmImageError::Client)?;
     let config = layout.add_blob(WASM_CONFIG, bytes);
     add_manifest(layout, OCI_MANIFEST, config, layer)
         .map_err(|error| WasmImageError::Client(std::io::Error::other(error)))
+}
+
+/// What a module runs on. The name is only a description: nothing here depends on it.
+fn system(module: &Bytes) -> &'static str {
+    match WasmModule::parse(module.clone()) {
+        Ok(module) if module.interface() == WasmInterface::GoJs => "js",
+        Err(ModuleError::Component) => "wasip2",
+        Ok(_) | Err(_) => "wasip1",
+    }
 }
 
 fn add_manifest(

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::module_command::ModuleCommand;
 use super::{Resolution, has_digest};
 use crate::disk_limit::remove_unused;
 use crate::module::{ModuleDigest, WasmModule};
@@ -34,7 +35,7 @@ pub(super) struct ModuleStore {
 
 /// What a reference resolved to.
 pub(super) enum StoredResolution {
-    Module(ModuleDigest),
+    Module(ModuleDigest, ModuleCommand),
     NotWasm,
 }
 
@@ -44,6 +45,9 @@ struct ReferenceFile {
     /// The SHA-256 of the module; missing if the image is not a module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     module: Option<String>,
+    /// How the image runs the module.
+    #[serde(flatten)]
+    command: ModuleCommand,
     /// When it was looked up, in seconds since 1970.
     at: u64,
 }
@@ -64,7 +68,10 @@ impl ModuleStore {
         }
         let age = Duration::from_secs(now().checked_sub(file.at)?);
         match file.module {
-            Some(hex) => Some(StoredResolution::Module(ModuleDigest::parse(&hex)?)),
+            Some(hex) => {
+                let digest = ModuleDigest::parse(&hex)?;
+                Some(StoredResolution::Module(digest, file.command))
+            }
             None if has_digest(image) || age < NOT_WASM_FOR => Some(StoredResolution::NotWasm),
             None => None,
         }
@@ -79,18 +86,20 @@ impl ModuleStore {
 
     pub(super) fn keep(&self, image: &str, resolution: &Resolution) {
         let kept = || -> io::Result<()> {
-            let module = match resolution {
-                Resolution::NotWasm => None,
-                Resolution::Module(module) => {
+            let (module, command) = match resolution {
+                Resolution::NotWasm => (None, ModuleCommand::default()),
+                Resolution::Module(image) => {
+                    let module = &image.module;
                     let name = format!("{}.wasm", module.digest);
                     write_whole(&self.modules, &name, &module.bytes)?;
                     remove_unused(&self.modules, MAX_MODULES);
-                    Some(module.digest.to_string())
+                    (Some(module.digest.to_string()), image.command.clone())
                 }
             };
             let file = ReferenceFile {
                 image: image.to_owned(),
                 module,
+                command,
                 at: now(),
             };
             let path = self.reference_path(image);

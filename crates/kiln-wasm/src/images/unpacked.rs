@@ -31,7 +31,10 @@ pub(super) fn resolve(
             continue;
         };
         match describe(store, &image, &platform) {
-            Some(described) => return module(store, &described).map(Resolution::Module),
+            Some(described) => {
+                let module = module(store, &described)?;
+                return Some(Resolution::module(module, described.command()));
+            }
             None if is_asked_for => {}
             None => return Some(Resolution::NotWasm),
         }

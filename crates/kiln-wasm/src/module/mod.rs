@@ -192,12 +192,7 @@ impl WasmInterface {
 impl WasmModule {
     /// Checks bytes. What engines check is not checked here: types and instructions.
     pub fn parse(bytes: Bytes) -> Result<WasmModule, ModuleError> {
-        if !is_wasm(&bytes) {
-            return Err(ModuleError::NotWasm);
-        }
-        if bytes.len() as u64 > MAX_MODULE {
-            return Err(ModuleError::TooLarge);
-        }
+        check_is_wasm(&bytes)?;
         check_header(&bytes)?;
         let interface = Contents::read(&bytes)?.check()?;
         let digest = ModuleDigest::of(&bytes);
@@ -226,6 +221,17 @@ impl WasmModule {
 
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
+    }
+}
+
+/// Whether bytes are WebAssembly for any runtime.
+pub(crate) fn check_is_wasm(bytes: &[u8]) -> Result<(), ModuleError> {
+    if !is_wasm(bytes) {
+        return Err(ModuleError::NotWasm);
+    }
+    match bytes.len() as u64 > MAX_MODULE {
+        true => Err(ModuleError::TooLarge),
+        false => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_krm::Dialect;
-use kiln_oci::media_type::{OCI_CONFIG, OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
+use kiln_oci::media_type::{DOCKER_LIST, OCI_CONFIG, OCI_INDEX, OCI_LAYER, OCI_MANIFEST};
 use kiln_oci::{
     Digest, ImageLayout, ImageManifest, LayerBuilder, Platform, PullPolicy, write_archive,
 };
@@ -75,7 +75,13 @@ fn push_module(
 ) -> String {
     let image = format!("{}/{name}:v1", registry.host);
     let images = images(WasmImageOptions::default(), None);
-    let pushed = images.push(&image, "fn.wasm", module, format, &RunContext::default());
+    let pushed = images.push(
+        &image,
+        "fn.wasm",
+        module.bytes(),
+        format,
+        &RunContext::default(),
+    );
     let pushed = pushed.unwrap_or_else(|error| panic!("{}", error_text(&error)));
     assert_eq!(pushed.index.is_some(), format == ImageFormat::Kpt);
     image
@@ -108,12 +114,13 @@ fn pushing_in_the_form_of_kpt_keeps_the_other_platforms() {
     push(&registry, "team/both", ImageFormat::Kpt);
     let images = images(WasmImageOptions::default(), None);
     assert_eq!(run(&images, &image), "0|module|");
+    assert_eq!(registry.media_type("team/both", "v1"), DOCKER_LIST);
     // An image without an index is not replaced.
     let image = push(&registry, "team/oci", ImageFormat::Oci);
     let refused = images.push(
         &image,
         "fn.wasm",
-        &module(),
+        module().bytes(),
         ImageFormat::Kpt,
         &RunContext::default(),
     );
@@ -126,9 +133,18 @@ fn pushing_in_the_form_of_kpt_keeps_the_other_platforms() {
 
 /// Puts a container image for a platform there; returns its reference.
 fn put_image(registry: &TestRegistry, name: &str, config: &str, file: &str) -> String {
-    let layer = LayerBuilder::default()
-        .file(file, 0o644, module().bytes())
-        .unwrap();
+    put_program(registry, name, config, file, module().bytes())
+}
+
+/// The same with a module.
+fn put_program(
+    registry: &TestRegistry,
+    name: &str,
+    config: &str,
+    file: &str,
+    module: &[u8],
+) -> String {
+    let layer = LayerBuilder::default().file(file, 0o644, module).unwrap();
     let layer = registry.put_blob(name, OCI_LAYER, &layer.finish().unwrap());
     let config = registry.put_blob(
         name,
@@ -154,6 +170,71 @@ fn a_container_image_with_a_module_as_its_entrypoint_runs() {
     assert!(
         answer.ends_with(r#"it has no file "/app/fn.wasm", which is its entrypoint"#),
         "{answer}"
+    );
+}
+
+/// A program that prints its arguments and variables, each with a zero byte at its end. All that it prints fits into a page.
+const PRINTS_ARGUMENTS: &str = r#"(module
+    (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "environ_sizes_get" (func $environ_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "environ_get" (func $environ (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (func $print
+      (i32.store (i32.const 8) (i32.const 4096))
+      (i32.store (i32.const 12) (i32.load (i32.const 4)))
+      (drop (call $write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 16))))
+    (func (export "_start")
+      (drop (call $args_sizes (i32.const 0) (i32.const 4)))
+      (drop (call $args (i32.const 1024) (i32.const 4096)))
+      (call $print)
+      (drop (call $environ_sizes (i32.const 0) (i32.const 4)))
+      (drop (call $environ (i32.const 1024) (i32.const 4096)))
+      (call $print)))"#;
+
+/// The command of an image that is in a directory of its own.
+const COMMAND: &str = r#"{"os":"wasip1","architecture":"wasm","config":{"WorkingDir":"/app",
+    "Entrypoint":["./fn.wasm","--mode=x"],"Cmd":["more"],"Env":["COLOR=red","SIZE=1","NOTHING"]}}"#;
+
+/// What the module of such an image prints.
+fn with_command(image: &str, environment: &str) -> String {
+    let printed = format!("{image}\0--mode=x\0more\0{environment}\0");
+    format!("0|{printed}|")
+}
+
+#[test]
+fn the_command_of_a_container_image_is_that_of_its_module() {
+    let registry = TestRegistry::start();
+    let program = wat::parse_str(PRINTS_ARGUMENTS).unwrap();
+    let image = put_program(&registry, "team/command", COMMAND, "app/fn.wasm", &program);
+    let cache = tempfile::tempdir().unwrap();
+    let first = images(WasmImageOptions::default(), Some(cache.path()));
+    let expected = with_command(&image, "COLOR=red\0SIZE=1");
+    assert_eq!(run(&first, &image), expected);
+    let requests = registry.requests();
+    // Another process.
+    let again = images(WasmImageOptions::default(), Some(cache.path()));
+    assert_eq!(run(&again, &image), expected);
+    assert_eq!(registry.requests(), requests);
+    // The variables of the function replace those of the image. One that is only a name has our value.
+    let function = FunctionSpec {
+        env: ["SIZE=2", "NEW=3", "OURS", "MISSING"]
+            .map(str::to_owned)
+            .into(),
+        ..FunctionSpec::image(&image)
+    };
+    let with_environment = WasmImageOptions {
+        environment: vec![("OURS".into(), "4".into())],
+        ..WasmImageOptions::default()
+    };
+    let again = evaluator(&images(with_environment, Some(cache.path())));
+    let found = again.find(&function).unwrap().into_runner();
+    let input = Input::from_wire(Dialect::Current, "");
+    let answer = describe(found.run(&input, &RunContext::default()));
+    assert_eq!(
+        answer,
+        with_command(&image, "COLOR=red\0SIZE=2\0NEW=3\0OURS=4")
     );
 }
 
@@ -260,8 +341,7 @@ fn modules_in_the_image_store_need_no_registry() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("store");
     let empty = |os: &str| format!(r#"{{"os":"{os}","architecture":"wasm"}}"#);
-    let container =
-        r#"{"os":"wasi","architecture":"wasm","config":{"Entrypoint":["/app/fn.wasm"]}}"#;
+    let container = r#"{"os":"wasi","architecture":"wasm","config":{"WorkingDir":"/app","Entrypoint":["fn.wasm"]}}"#;
     let module = module().bytes().to_vec();
     let file = |path: &str| {
         let layer = LayerBuilder::default().file(path, 0o644, &module);
@@ -324,6 +404,78 @@ fn modules_in_the_image_store_need_no_registry() {
             }
         }
     }
+}
+
+/// kpt loads when it prepares a pipeline.
+#[test]
+fn for_kpt_an_image_is_loaded_before_the_first_function_runs() {
+    let registry = TestRegistry::start();
+    let for_kpt = WasmImageOptions {
+        is_every_image_a_module: true,
+        ..WasmImageOptions::default()
+    };
+    let image = push(&registry, "team/early", ImageFormat::Kpt);
+    let loaded = evaluator(&images(for_kpt.clone(), None));
+    let found = loaded.find(&FunctionSpec::image(&image)).unwrap();
+    let requests = registry.requests();
+    let input = Input::from_wire(Dialect::Current, "");
+    let ran = found.into_runner().run(&input, &RunContext::default());
+    assert_eq!(describe(ran), "0|module|");
+    assert_eq!(registry.requests(), requests);
+    let missing = format!("{}/team/none:v1", registry.host);
+    let Err(FindError::Refused(error)) = loaded.find(&FunctionSpec::image(&missing)) else {
+        panic!("a missing image was found");
+    };
+    assert!(error.to_string().contains(&missing), "{error}");
+}
+
+#[test]
+fn any_file_is_pushed_and_fetched() {
+    let registry = TestRegistry::start();
+    let images = images(WasmImageOptions::default(), None);
+    let ctx = RunContext::default();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("any");
+    for (index, bytes) in [&b"\0asm\x01\0\0\0"[..], b"\0asm\x0d\0\x01\0", b"text", b""]
+        .into_iter()
+        .enumerate()
+    {
+        std::fs::write(&path, bytes).unwrap();
+        let image = format!("{}/team/any{index}:v1", registry.host);
+        let pushed = images.push_as_kpt(&image, &path, &ctx).unwrap();
+        assert!(pushed.index.is_some());
+        assert_eq!(images.fetch(&image, &ctx).unwrap(), bytes);
+        let image = format!("{}/team/artifact{index}:v1", registry.host);
+        let bytes = bytes.to_vec().into();
+        let pushed = images.push(&image, "any", &bytes, ImageFormat::Oci, &ctx);
+        assert!(pushed.unwrap().index.is_none());
+        assert_eq!(images.fetch(&image, &ctx).unwrap(), bytes);
+    }
+}
+
+/// In kpt's order: the registry is asked before the file is read.
+#[test]
+fn a_push_in_the_form_of_kpt_fails_with_its_words() {
+    let registry = TestRegistry::start();
+    let images = images(WasmImageOptions::default(), None);
+    let failed = |image: &str| {
+        let pushed = images.push_as_kpt(image, Path::new("none.wasm"), &RunContext::default());
+        error_text(&pushed.unwrap_err())
+    };
+    assert_eq!(
+        failed(&format!("{}/team/fn:v1", registry.host)),
+        "unable to compress none.wasm: failed to read from file none.wasm: open none.wasm: no such file or directory"
+    );
+    let error = failed("registry.example.com/UPPER:v1");
+    assert!(
+        error.starts_with(r#"unable to parse tag "registry.example.com/UPPER:v1": "#),
+        "{error}"
+    );
+    let digest = Digest::of(b"");
+    let error = failed(&format!("{}/team/fn@{digest}", registry.host));
+    assert!(error.starts_with("unable to parse tag "), "{error}");
+    let image = push(&registry, "team/oci", ImageFormat::Oci);
+    assert!(failed(&image).starts_with("unexpected media type: "));
 }
 
 #[test]

@@ -73,6 +73,13 @@ impl TestRegistry {
         )
     }
 
+    /// The type of a manifest.
+    pub(crate) fn media_type(&self, repository: &str, tag: &str) -> String {
+        let contents = self.contents.lock().unwrap();
+        let (media_type, _) = &contents[&format!("/v2/{repository}/manifests/{tag}")];
+        media_type.clone()
+    }
+
     fn put(&self, path: &str, media_type: &str, bytes: &[u8]) {
         let content = (media_type.to_owned(), bytes.to_vec());
         self.contents

@@ -23,6 +23,7 @@ use crate::environment::{HOME, KILN_WASM_AOT, KPT_FN_WASM_RUNTIME, XDG_CACHE_HOM
 use crate::flag_values::go_bool;
 use crate::image_store::store_directory;
 
+use crate::interrupt::on_interrupt;
 #[derive(Args, Debug, Default)]
 pub(crate) struct WasmFlags {
     /// Run images as WebAssembly if they are also there for this machine; with --compat=kpt, run all images as WebAssembly
@@ -124,6 +125,8 @@ impl WasmFlags {
         let images = (is_kpt || is_allowed || !context.has_runner).then(|| {
             let images = WasmImages::new(image_options, cache.as_deref());
             WasmImageEvaluator::new(&modules, Arc::new(images))
+            environment: std::env::vars_os().collect(),
+            cancel: on_interrupt(),
         });
         let chain = WasmChainOptions {
             modules,

@@ -276,6 +276,87 @@ fn modules_are_pushed_pulled_and_run_as_images() {
     assert!(!env.work().join("none.wasm").exists());
 }
 
+/// kpt takes any file; kiln any WebAssembly.
+#[test]
+fn modules_for_other_runtimes_are_pushed_and_pulled() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    let files = [
+        ("module.wasm", &b"\0asm\x01\0\0\0"[..], 0),
+        ("component.wasm", b"\0asm\x0d\0\x01\0", 0),
+        ("text.wasm", b"text", 1),
+    ];
+    for (name, bytes, code_of_kiln) in files {
+        fs::write(env.work().join(name), bytes).unwrap();
+        for (command, code) in [
+            (&["wasm", "push"][..], code_of_kiln),
+            (&["alpha", "wasm", "push"][..], 0),
+        ] {
+            let image = format!("{}/team/{name}-{}:v1", registry.host, command.len());
+            let pushed = env.kiln(&[command, &[name, &image]].concat(), "");
+            assert_eq!(pushed.code, Some(code), "{pushed:?}");
+            if code != 0 {
+                let expected = "cannot push text.wasm: it is not a WebAssembly module";
+                assert!(pushed.stderr.contains(expected), "{pushed:?}");
+                continue;
+            }
+            for pull in [&["wasm", "pull"][..], &["alpha", "wasm", "pull"][..]] {
+                let pulled = env.kiln(&[pull, &[&image, "pulled"]].concat(), "");
+                assert_eq!(pulled.code, Some(0), "{pulled:?}");
+                assert_eq!(fs::read(env.work().join("pulled")).unwrap(), bytes);
+            }
+        }
+    }
+    let missing = format!("{}/team/none:v1", registry.host);
+    let pulled = env.kiln(&["alpha", "wasm", "pull", &missing, "pulled"], "");
+    let expected = "unable to get remote image: ";
+    assert!(pulled.stderr.contains(expected), "{pulled:?}");
+    let pushed = env.kiln(&["alpha", "wasm", "push", "none.wasm", &missing], "");
+    let expected = "unable to compress none.wasm: failed to read from file none.wasm: \
+                    open none.wasm: no such file or directory";
+    assert!(pushed.stderr.contains(expected), "{pushed:?}");
+}
+
+/// As with kpt, which loads all modules of a pipeline before it runs the first.
+#[test]
+fn for_kpt_a_module_that_cannot_be_loaded_does_not_begin_to_run() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    let image = push(&env, &registry, &["alpha", "wasm", "push"], 1);
+    let missing = format!("{}/team/none:v1", registry.host);
+    let pipeline = format!("image: {image}\n    - image: {missing}");
+    let kptfile = KPTFILE.replace("exec: ./echo.wasm", &pipeline);
+    env.write("pkg/Kptfile", &kptfile);
+    let for_kpt = ["--compat=kpt", "--allow-alpha-wasm"];
+    for command in [
+        &["fn", "render", "pkg"][..],
+        &["fn", "eval", "pkg", "-i", &missing][..],
+    ] {
+        let outcome = env.kiln(&[command, &for_kpt].concat(), "");
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(!outcome.stderr.contains("[RUNNING]"), "{outcome:?}");
+        assert!(outcome.stderr.contains(&missing), "{outcome:?}");
+    }
+}
+
+#[test]
+fn mounts_for_a_module_are_named_as_useless() {
+    let env = environment();
+    let registry = TestRegistry::start();
+    let image = push(&env, &registry, &["wasm", "push"], 0);
+    let eval = |flags: &[&str]| {
+        let arguments = [&["fn", "eval", "pkg", "-i", &image, "-o", "unwrap"], flags].concat();
+        env.kiln(&arguments, "").stderr
+    };
+    let warning = format!(
+        "[WARN] --mount has no effect: image {image} is a WebAssembly module, which has no files"
+    );
+    let mounted = eval(&["--mount", "type=bind,src=/tmp,dst=/tmp"]);
+    assert!(mounted.contains(&warning), "{mounted}");
+    let other = eval(&[]);
+    assert!(!other.contains("--mount"), "{other}");
+}
+
 #[test]
 fn modules_reach_machines_without_a_registry_as_archives() {
     let env = environment();

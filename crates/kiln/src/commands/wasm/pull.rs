@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use clap::Args;
+use kiln_wasm::WasmImageError;
 
 use super::{context, images};
 use crate::error::bail_usage;
@@ -30,18 +31,25 @@ pub(super) struct KptPullArgs {
 }
 
 pub(super) fn cmd_pull(args: &WasmPullArgs) -> Result<()> {
-    pull(&args.image, &args.file)
+    let module = images()?.fetch(&args.image, &context())?;
+    write(&args.file, &module)
 }
 
 pub(super) fn cmd_kpt_pull(args: &KptPullArgs) -> Result<()> {
     let [image, file] = args.arguments.as_slice() else {
         bail_usage!("2 positional arguments (a OCI image and a local path) required");
     };
-    pull(image, file)
+    let module = images()?.fetch(image, &context());
+    let module = module.map_err(|error| match error {
+        error @ (WasmImageError::Registry(_) | WasmImageError::NotWasm(_)) => {
+            Error::new(error).context("unable to get remote image")
+        }
+        error => error.into(),
+    })?;
+    write(file, &module)
 }
 
-fn pull(image: &str, file: &str) -> Result<()> {
-    let module = images()?.module(image, &context())?;
+fn write(file: &str, module: &[u8]) -> Result<()> {
     let path = Path::new(file);
     if let Some(parent) = path
         .parent()
@@ -50,5 +58,5 @@ fn pull(image: &str, file: &str) -> Result<()> {
         std::fs::create_dir_all(parent)
             .with_context(|| format!("cannot create directory {}", parent.display()))?;
     }
-    std::fs::write(path, module.bytes()).with_context(|| format!("cannot write {file}"))
+    std::fs::write(path, module).with_context(|| format!("cannot write {file}"))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use kiln_wasm::{ImageFormat, read_module_file};
+use kiln_wasm::{ImageFormat, PushedModule, read_wasm_file};
 
 use super::{context, images};
 use crate::error::bail_usage;
@@ -15,7 +15,7 @@ use crate::ui::Ui;
     after_help = "Examples:\n\x20 kiln wasm push set-labels.wasm registry.example.com/functions/set-labels:v1"
 )]
 pub(super) struct PushArgs {
-    /// The module
+    /// The module, or component
     file: String,
     /// The image to push it to
     image: String,
@@ -45,23 +45,24 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
         PushFormat::Kpt => ImageFormat::Kpt,
         PushFormat::Oci => ImageFormat::Oci,
     };
-    push(ui, &args.file, &args.image, format)
+    let path = Path::new(&args.file);
+    let module = read_wasm_file(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let pushed = images()?.push(&args.image, &name, &module, format, &context())?;
+    print(ui, &args.image, &pushed)
 }
 
 pub(super) fn cmd_kpt_push(ui: &Ui, args: &KptPushArgs) -> Result<()> {
     let [file, image] = args.arguments.as_slice() else {
         bail_usage!("2 positional arguments (local wasm file and OCI image) are required");
     };
-    push(ui, file, image, ImageFormat::Kpt)
+    let pushed = images()?.push_as_kpt(image, Path::new(file), &context())?;
+    print(ui, image, &pushed)
 }
 
-fn push(ui: &Ui, file: &str, image: &str, format: ImageFormat) -> Result<()> {
-    let path = Path::new(file);
-    let module = read_module_file(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let pushed = images()?.push(image, &name, &module, format, &context())?;
+fn print(ui: &Ui, image: &str, pushed: &PushedModule) -> Result<()> {
     let mut text = format!("digest of the image: {}\n", pushed.image);
-    if let Some(index) = pushed.index {
+    if let Some(index) = &pushed.index {
         text.push_str(&format!("digest of the image index: {index}\n"));
     }
     text.push_str(&format!("image has been pushed to {image}\n"));

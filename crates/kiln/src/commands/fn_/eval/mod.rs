@@ -271,6 +271,7 @@ impl EvalCall<'_> {
         let mut results = FunctionResultList::new();
         let inventory = Inventory::of(&input);
         let output = recorder.interruptible(|| evaluate(evaluation, input, &mut results, recorder));
+        warn_about_mounts(ui, args, setup, &target);
         // kpt does not check.
         if let (RenderCompat::Kiln, Ok(output)) = (setup.render_compat(), &output) {
             for lost in inventory.lost(output) {
@@ -351,6 +352,21 @@ impl EvalCall<'_> {
             (None, None) => {}
         }
         Ok(())
+    }
+}
+
+/// Mounts are for containers: a module has no files.
+fn warn_about_mounts(ui: &Ui, args: &EvalArgs, setup: &EvaluatorSetup, target: &Target) {
+    let Target::Image(image) = target else {
+        return;
+    };
+    if setup.render_compat() == RenderCompat::Kiln
+        && !args.mounts.is_empty()
+        && setup.known_module_digest(image).is_some()
+    {
+        ui.warn(&format!(
+            "--mount has no effect: image {image} is a WebAssembly module, which has no files"
+        ));
     }
 }
 
