@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     let environment = Environment::read();
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let arguments: Vec<String> = arguments.collect();
-    let build = BuildInfo::this();
+    let build = BuildInfo {
+        wasm_engines: kiln_wasm::ENGINES,
+        ..BuildInfo::this()
+    };
     if let Some(text) = build.answer("function-runner", &arguments, &newest_functions()) {
         // An error here cannot be reported.
         let _ = io::stdout().write_all(text.as_bytes());

@@ -16,6 +16,8 @@ pub struct BuildInfo {
     pub date: &'static str,
     /// The target triple.
     pub target: &'static str,
+    /// The engines for WebAssembly, of programs that run functions.
+    pub wasm_engines: &'static [&'static str],
 }
 
 /// A function that a program contains, and the newest of its versions.
@@ -35,6 +37,7 @@ impl BuildInfo {
             commit: or_unknown(option_env!("KILN_COMMIT")),
             date: or_unknown(option_env!("KILN_BUILD_DATE")),
             target: env!("KILN_TARGET"),
+            wasm_engines: &[],
         }
     }
 
@@ -45,14 +48,18 @@ impl BuildInfo {
             commit,
             date,
             target,
+            wasm_engines,
         } = self;
         let mut text =
             format!("{program} {version}\ncommit: {commit}\ndate: {date}\ntarget: {target}\n");
+        if !wasm_engines.is_empty() {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "wasm engines: {}", wasm_engines.join(", "));
+        }
         if !functions.is_empty() {
             text.push_str("functions:\n");
         }
         for (name, version) in functions {
-            // Writing to a string does not fail.
             let _ = writeln!(text, "  {name}: {version}");
         }
         text
@@ -69,6 +76,11 @@ impl BuildInfo {
             field("date", self.date),
             field("target", self.target),
         ];
+        if !self.wasm_engines.is_empty() {
+            let engines = self.wasm_engines.iter().map(|name| json_string(name));
+            let engines: Vec<String> = engines.collect();
+            fields.push(format!("\"wasmEngines\":[{}]", engines.join(",")));
+        }
         if !functions.is_empty() {
             let functions: Vec<String> = functions
                 .iter()
@@ -109,15 +121,16 @@ mod tests {
             commit: "abc",
             date: "2026-01-02",
             target: "x86_64-unknown-linux-gnu",
+            wasm_engines: &["interpreter", "compiler"],
         };
         let answer = |line: &str| {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             build.answer("runner", &arguments, &[("set-labels", "v0.2")])
         };
-        let text = "runner 1.2.3\ncommit: abc\ndate: 2026-01-02\ntarget: x86_64-unknown-linux-gnu\nfunctions:\n  set-labels: v0.2\n".to_owned();
+        let text = "runner 1.2.3\ncommit: abc\ndate: 2026-01-02\ntarget: x86_64-unknown-linux-gnu\nwasm engines: interpreter, compiler\nfunctions:\n  set-labels: v0.2\n".to_owned();
         assert_eq!(answer("version"), Some(text.clone()));
         assert_eq!(answer("--version"), Some(text));
-        let json = "{\"program\":\"runner\",\"version\":\"1.2.3\",\"commit\":\"abc\",\"date\":\"2026-01-02\",\"target\":\"x86_64-unknown-linux-gnu\",\"functions\":{\"set-labels\":\"v0.2\"}}\n".to_owned();
+        let json = "{\"program\":\"runner\",\"version\":\"1.2.3\",\"commit\":\"abc\",\"date\":\"2026-01-02\",\"target\":\"x86_64-unknown-linux-gnu\",\"wasmEngines\":[\"interpreter\",\"compiler\"],\"functions\":{\"set-labels\":\"v0.2\"}}\n".to_owned();
         assert_eq!(answer("version -o json"), Some(json));
         for other in ["", "version x", "--port 1", "-- version"] {
             assert_eq!(answer(other), None, "{other}");

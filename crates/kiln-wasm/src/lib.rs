@@ -30,6 +30,7 @@ pub use module::{
     MAX_MODULE, ModuleDigest, ModuleError, WasmImport, WasmInterface, WasmModule, is_wasm,
 };
 pub use options::{
-    HAS_COMPILER, StepListener, WasmEngine, WasmFlagError, WasmOptions, WasmStep, WasmUsage,
+    ENGINES, HAS_COMPILER, StepListener, WasmEngine, WasmFlagError, WasmOptions, WasmStep,
+    WasmUsage,
 };
 pub use run::DEFAULT_MEMORY;

@@ -48,6 +48,12 @@ impl Default for WasmOptions {
 /// Whether this build has the compiler.
 pub const HAS_COMPILER: bool = cfg!(feature = "wasm-jit");
 
+/// The engines of this build, by the values of the flag.
+pub const ENGINES: &[&str] = match HAS_COMPILER {
+    true => &["interpreter", "compiler"],
+    false => &["interpreter"],
+};
+
 /// Which engine runs modules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WasmEngine {

@@ -19,7 +19,7 @@ use kiln_server::{
 };
 use kiln_store::CollectLimits;
 use kiln_telemetry::LogFormatError;
-use kiln_wasm::{DEFAULT_MEMORY, WasmFlagError};
+use kiln_wasm::{DEFAULT_MEMORY, HAS_COMPILER, WasmEngine, WasmFlagError};
 
 use crate::config::{ImageConfig, RunnerConfig, WasmConfig};
 use crate::environment::Environment;
@@ -579,8 +579,15 @@ impl WasmFlags {
             text.parse()
                 .map_err(|reason: WasmFlagError| format!("--{name} {text:?} {reason}"))
         }
+        let engine = value("wasm-engine", &parsed.get(self.engine))?;
+        if engine == WasmEngine::Compiler && !HAS_COMPILER {
+            return Err(
+                "--wasm-engine \"compiler\": this program has no compiler; build it with --features wasm-jit"
+                    .to_owned(),
+            );
+        }
         Ok(WasmConfig {
-            engine: value("wasm-engine", &parsed.get(self.engine))?,
+            engine,
             clock: value("wasm-clock", &parsed.get(self.clock))?,
             random: value("wasm-random", &parsed.get(self.random))?,
             cache: given(parsed.get(self.cache)),

@@ -14,6 +14,8 @@ pub(super) enum JsBuiltin {
     Error,
     /// `fs.write`
     Write,
+    /// `fs.fsync`, which calls back without an error: what was written is never lost.
+    Sync,
     /// Another function of `fs`, which calls back with an error.
     NotImplemented,
     /// A function of `process` that throws.
@@ -74,6 +76,7 @@ fn try_define(values: &mut GoValues) -> Result<(), crate::host::Stop> {
         values.set_property(constants, name, JsValue::Number(-1.0))?;
     }
     set_function(values, fs, "write", JsBuiltin::Write)?;
+    set_function(values, fs, "fsync", JsBuiltin::Sync)?;
     for name in [
         "chmod",
         "chown",
@@ -81,7 +84,6 @@ fn try_define(values: &mut GoValues) -> Result<(), crate::host::Stop> {
         "fchmod",
         "fchown",
         "fstat",
-        "fsync",
         "ftruncate",
         "lchown",
         "link",

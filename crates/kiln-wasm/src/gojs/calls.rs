@@ -73,6 +73,7 @@ fn call_builtin(
     let values = &mut state.go;
     Ok(Ok(match builtin {
         JsBuiltin::Write => return write(guest, arguments),
+        JsBuiltin::Sync => return call_back(guest, arguments, &[JsValue::Null]),
         JsBuiltin::NotImplemented => {
             let error = not_implemented(values)?;
             return call_back(guest, arguments, &[error]);

@@ -25,6 +25,8 @@ func process(input string) (string, error) {
 	case "print":
 		fmt.Println("to stdout")
 		fmt.Fprintln(os.Stderr, "to stderr")
+	case "sync":
+		input += fmt.Sprintf("# error: %v\n", os.Stdout.Sync())
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "goroutines":

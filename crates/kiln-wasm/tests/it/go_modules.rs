@@ -85,6 +85,7 @@ fn lists_are_changed() {
     for system in SYSTEMS {
         check(system, "nothing", |list| format!("0|{list}|"));
         check(system, "files", |list| format!("0|{list}# error: true\n|"));
+        check(system, "sync", |list| format!("0|{list}# error: <nil>\n|"));
         check(system, "environment", |list| {
             format!("0|{list}# environment: 0\n|")
         });

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use function_runner::{BuildInfo, newest_functions};
+use kiln_wasm::ENGINES;
 
 use crate::compat::Compat;
 use crate::error::bail_usage;
@@ -20,7 +21,10 @@ pub(crate) struct VersionArgs {
 }
 
 pub(crate) fn cmd_version(ui: &Ui, args: &VersionArgs) -> Result<()> {
-    let build = BuildInfo::this();
+    let build = BuildInfo {
+        wasm_engines: ENGINES,
+        ..BuildInfo::this()
+    };
     let text = match (args.output.as_str(), ui.compat()) {
         _ if args.short => format!("{}\n", build.version),
         ("json", _) => build.to_json("kiln", &newest_functions()),

@@ -20,10 +20,11 @@ use kiln_wasm::{
 use super::registry_tags::registry_options;
 use crate::compat::Compat;
 use crate::environment::{HOME, KILN_WASM_AOT, KPT_FN_WASM_RUNTIME, XDG_CACHE_HOME};
+use crate::error::CommandError;
 use crate::flag_values::go_bool;
 use crate::image_store::store_directory;
-
 use crate::interrupt::on_interrupt;
+
 #[derive(Args, Debug, Default)]
 pub(crate) struct WasmFlags {
     /// Run images as WebAssembly if they are also there for this machine; with --compat=kpt, run all images as WebAssembly
@@ -100,6 +101,11 @@ impl WasmFlags {
         if is_kpt {
             check_kpt_runtime()?;
         }
+        if self.wasm_engine == WasmEngine::Compiler && !HAS_COMPILER {
+            let error = anyhow::anyhow!("this kiln has no compiler for functions in WebAssembly");
+            let hint = "use --wasm-engine=interpreter, or build kiln with --features wasm-jit";
+            return Err(CommandError::with_hint(error, hint).into());
+        }
         let options = WasmOptions {
             engine: engine(self.wasm_engine),
             clock: self.wasm_clock,
@@ -119,14 +125,14 @@ impl WasmFlags {
             is_every_image_a_module: is_kpt,
             registry,
             image_store: Some(store_directory()),
+            environment: std::env::vars_os().collect(),
+            cancel: on_interrupt(),
             ..WasmImageOptions::default()
         };
         // A runner runs modules itself.
         let images = (is_kpt || is_allowed || !context.has_runner).then(|| {
             let images = WasmImages::new(image_options, cache.as_deref());
             WasmImageEvaluator::new(&modules, Arc::new(images))
-            environment: std::env::vars_os().collect(),
-            cancel: on_interrupt(),
         });
         let chain = WasmChainOptions {
             modules,

@@ -357,6 +357,39 @@ fn mounts_for_a_module_are_named_as_useless() {
     assert!(!other.contains("--mount"), "{other}");
 }
 
+/// In `version` and `doctor`, and where the compiler is asked for.
+#[test]
+fn a_build_says_whether_it_has_the_compiler() {
+    let env = environment();
+    let version = env.kiln(&["version"], "").stdout;
+    let json = env.kiln(&["version", "-o", "json"], "").stdout;
+    let doctor = env.kiln(&["doctor"], "").stdout;
+    let render = env.kiln(&["fn", "render", "pkg", "--wasm-engine=compiler"], "");
+    match kiln_wasm::HAS_COMPILER {
+        true => {
+            assert!(
+                version.contains("\nwasm engines: interpreter, compiler\n"),
+                "{version}"
+            );
+            let expected = r#""wasmEngines":["interpreter","compiler"]"#;
+            assert!(json.contains(expected), "{json}");
+            assert!(doctor.contains("ok       compiler: "), "{doctor}");
+            assert_eq!(render.code, Some(0), "{render:?}");
+        }
+        false => {
+            assert!(
+                version.contains("\nwasm engines: interpreter\n"),
+                "{version}"
+            );
+            assert!(json.contains(r#""wasmEngines":["interpreter"]"#), "{json}");
+            assert!(doctor.contains("missing  compiler: "), "{doctor}");
+            assert_eq!(render.code, Some(1), "{render:?}");
+            let expected = "this kiln has no compiler for functions in WebAssembly";
+            assert!(render.stderr.contains(expected), "{render:?}");
+        }
+    }
+}
+
 #[test]
 fn modules_reach_machines_without_a_registry_as_archives() {
     let env = environment();

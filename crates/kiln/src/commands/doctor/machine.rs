@@ -10,6 +10,7 @@ use kiln_krm::Dialect;
 use kiln_runtime::{CancelToken, Deadline, Evaluator, FunctionSpec, Input, RunContext, RunError};
 use kiln_store::{Store, StoreOptions};
 use kiln_task::git::GitVersion;
+use kiln_wasm::HAS_COMPILER;
 
 use super::{CheckStatus, DoctorCheck};
 use crate::environment::{HOME, cache_directory};
@@ -53,6 +54,25 @@ fn engine_detail(error: &EngineError) -> String {
             format!("{first}: {printed}")
         }
         _ => first.to_owned(),
+    }
+}
+
+/// Whether this kiln compiles functions in WebAssembly. Else it interprets them, with the same results.
+pub(super) fn wasm_compiler() -> DoctorCheck {
+    let (status, detail) = match HAS_COMPILER {
+        true => (CheckStatus::Ok, "part of this kiln"),
+        false => (
+            CheckStatus::Missing,
+            "not part of this kiln, which interprets functions in WebAssembly",
+        ),
+    };
+    DoctorCheck {
+        group: "webassembly",
+        name: "compiler".to_owned(),
+        fix: (status != CheckStatus::Ok)
+            .then(|| "install a release, or build kiln with --features wasm-jit".to_owned()),
+        status,
+        detail: detail.to_owned(),
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn cmd_doctor(ui: &Ui, args: &DoctorArgs) -> Result<()> {
     checks.extend(levels::sandbox());
     checks.extend(machine::files());
     checks.push(machine::git());
+    checks.push(machine::wasm_compiler());
     checks.extend(registries::checks());
     let report = Report {
         checks,
