@@ -14,6 +14,7 @@ mod measure;
 mod packages;
 mod pkg;
 mod pods;
+mod program_image;
 mod read;
 mod render;
 mod report;

@@ -1,4 +1,4 @@
-//! `bench wasm`: the same function in WebAssembly, on both engines, and as an executable.
+//! `bench wasm`: the same function in WebAssembly, on both engines, as an executable and as an image.
 //!
 //! All run in or from this process through the port of evaluators, so that only the way of running differs.
 
@@ -13,6 +13,7 @@ use kiln_runtime::{Evaluator, FunctionSpec, Input, RunContext, Runner, Target};
 use kiln_wasm::{WasmEngine, WasmEvaluator, WasmOptions};
 
 use crate::generate;
+use crate::program_image::ProgramImage;
 
 const SIZES: [usize; 3] = [10, 1_000, 10_000];
 /// The size for the ratio.
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// The function in Rust, as a program.
     #[arg(long)]
     rust_program: PathBuf,
+    /// The function in Rust, as a static program for an image.
+    #[arg(long)]
+    rust_static_program: Option<PathBuf>,
     /// The function in Go, as a module of WASI.
     #[arg(long)]
     go_module: Option<PathBuf>,
@@ -50,45 +54,55 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         "{:16} {:12} {:>9} {:>10} {:>10} {:>10}",
         "function", "engine", "resources", "first ms", "p50 ms", "best ms"
     )?;
-    let program = measure(out, "Rust", "executable", &program(&args.rust_program)?)?;
-    let mut ratio = None;
-    if let Some(path) = &args.rust_module {
-        measure(
-            out,
-            "Rust, WASI",
-            "interpreter",
-            &module(path, WasmEngine::Interpreter)?,
-        )?;
-        let compiled = measure(
-            out,
-            "Rust, WASI",
-            "compiler",
-            &module(path, WasmEngine::Compiler)?,
-        )?;
-        ratio = Some(program.as_secs_f64() / compiled.as_secs_f64());
-    }
-    if let Some(path) = &args.go_program {
-        measure(out, "Go", "executable", &self::program(path)?)?;
-    }
-    for (name, path) in [
-        ("Go, WASI", &args.go_module),
-        ("Go, js", &args.go_js_module),
-    ] {
-        if let Some(path) = path {
-            measure(
-                out,
-                name,
-                "interpreter",
-                &module(path, WasmEngine::Interpreter)?,
-            )?;
-            measure(out, name, "compiler", &module(path, WasmEngine::Compiler)?)?;
+    let rust = measure(out, "Rust", "executable", &program(&args.rust_program)?)?;
+    if let Some(path) = &args.rust_static_program {
+        match ProgramImage::of(path) {
+            Ok(image) => {
+                measure(out, "Rust", "image", &move || image.runner())?;
+            }
+            Err(error) => writeln!(out, "no image: {error:#}")?,
         }
     }
+    let mut ratio = None;
+    if let Some(path) = &args.rust_module {
+        let compiled = engines(out, "Rust, WASI", path)?;
+        ratio = Some(("Rust", rust, compiled));
+    }
+    let go = match &args.go_program {
+        Some(path) => Some(measure(out, "Go", "executable", &program(path)?)?),
+        None => None,
+    };
+    if let Some(path) = &args.go_module {
+        let compiled = engines(out, "Go, WASI", path)?;
+        ratio = ratio.or_else(|| Some(("Go", go?, compiled)));
+    }
+    if let Some(path) = &args.go_js_module {
+        engines(out, "Go, js", path)?;
+    }
     match ratio {
-        Some(ratio) => writeln!(out, "ratio={ratio:.2}")?,
+        Some((language, program, compiled)) => {
+            writeln!(
+                out,
+                "ratio of {language}, {COUNTED} resources: executable to compiled module"
+            )?;
+            let ratio = program.as_secs_f64() / compiled.as_secs_f64();
+            writeln!(out, "ratio={ratio:.2}")?;
+        }
         None => writeln!(out, "ratio=none")?,
     }
     Ok(())
+}
+
+/// Measures a module on both engines. Returns the median of the compiler.
+fn engines(out: &mut dyn Write, function: &str, path: &Path) -> anyhow::Result<Duration> {
+    let interpreter = module(path, WasmEngine::Interpreter)?;
+    measure(out, function, "interpreter", &interpreter)?;
+    measure(
+        out,
+        function,
+        "compiler",
+        &module(path, WasmEngine::Compiler)?,
+    )
 }
 
 /// A function that is made ready anew for each row.
