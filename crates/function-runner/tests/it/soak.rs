@@ -19,11 +19,19 @@ use crate::program::{CAT, LIST, RunnerFiles};
 /// How long, unless the environment asks for more.
 const SECONDS: u64 = 10;
 
+const SLEEP: &str = "sleep:latest";
+
 /// The runner itself; workers have their own limits.
 const MAX_RESIDENT: u64 = 200_000;
 
 const HOSTILE_CLIENTS: usize = 6;
 const GOOD_CLIENTS: usize = 4;
+
+/// Calls of one connection that sleep until the end: more than there are slots for slow calls on two cores.
+const SLEEPERS: usize = 40;
+
+/// Much longer than a good call takes, and shorter than the sleepers sleep.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn config(kind: &str, api_version: &str, fields: &str) -> String {
     let items = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n";
@@ -98,11 +106,12 @@ fn hostile() -> Vec<(&'static str, String)> {
         rego("violation[{\"msg\": \"m\"}] { count(net.cidr_expand(\"0.0.0.0/0\")) > 2 }"),
         ("set-labels:v0.2.0", blow_up()),
         ("set-annotations:v0.1.4", blow_up()),
-        (
-            "sleep:latest",
-            LIST.replace("namespace: there", "sleepSeconds: \"3600\""),
-        ),
+        (SLEEP, sleep_list()),
     ]
+}
+
+fn sleep_list() -> String {
+    LIST.replace("namespace: there", "sleepSeconds: \"3600\"")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -118,6 +127,18 @@ async fn good_calls_succeed_next_to_hostile_ones() {
     let good_calls = Arc::new(AtomicUsize::new(0));
     let hostile = Arc::new(hostile());
     let mut clients = JoinSet::new();
+    let mut sleepers = JoinSet::new();
+    let sleeper = FunctionEvaluatorClient::new(runner.channel().await);
+    for _ in 0..SLEEPERS {
+        let mut sleeper = sleeper.clone();
+        sleepers.spawn(async move {
+            let request = EvaluateFunctionRequest {
+                resource_list: sleep_list().into(),
+                image: SLEEP.to_owned(),
+            };
+            sleeper.evaluate_function(request).await
+        });
+    }
     for number in 0..HOSTILE_CLIENTS {
         let mut client = FunctionEvaluatorClient::new(runner.channel().await);
         let (hostile, is_over) = (Arc::clone(&hostile), Arc::clone(&is_over));
@@ -154,6 +175,8 @@ async fn good_calls_succeed_next_to_hostile_ones() {
                     resource_list: LIST.into(),
                     image: image.to_owned(),
                 };
+                let mut request = Request::new(request);
+                request.set_timeout(PATIENCE);
                 let answered = client.evaluate_function(request).await;
                 answered.unwrap_or_else(|status| panic!("{image}: {status:?}"));
                 good_calls.fetch_add(1, Ordering::Relaxed);
@@ -168,6 +191,7 @@ async fn good_calls_succeed_next_to_hostile_ones() {
     }
     is_over.store(true, Ordering::Relaxed);
     clients.join_all().await;
+    sleepers.abort_all();
     let calls = good_calls.load(Ordering::Relaxed);
     assert!(calls > 0);
     assert!(largest < MAX_RESIDENT, "{largest} kB");

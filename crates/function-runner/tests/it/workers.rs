@@ -8,7 +8,7 @@ use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use tokio::task::JoinHandle;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -25,28 +25,48 @@ fn sleep_list(duration: &str) -> String {
     LIST.replace("namespace: there", &format!("sleepSeconds: \"{duration}\""))
 }
 
+type Call = JoinHandle<Result<Response<EvaluateFunctionResponse>, Status>>;
+
 /// Calls on its own connection, with a deadline if one is given.
-fn call(
-    runner: &Runner,
-    image: &str,
-    list: String,
-    timeout: Option<Duration>,
-) -> JoinHandle<Result<Response<EvaluateFunctionResponse>, Status>> {
+fn call(runner: &Runner, image: &str, list: String, timeout: Option<Duration>) -> Call {
     let endpoint = Endpoint::from_shared(format!("http://{}", runner.address));
     let endpoint = endpoint.expect("an address");
-    let image = image.to_owned();
+    call_on(endpoint.connect_lazy(), image, list, timeout)
+}
+
+/// Calls on a connection that other calls may use too.
+fn call_on(channel: Channel, image: &str, list: String, timeout: Option<Duration>) -> Call {
+    let mut request = Request::new(EvaluateFunctionRequest {
+        resource_list: list.into(),
+        image: image.to_owned(),
+    });
+    if let Some(timeout) = timeout {
+        request.set_timeout(timeout);
+    }
     tokio::spawn(async move {
-        let channel = endpoint.connect().await.expect("a connection");
-        let mut client = FunctionEvaluatorClient::new(channel);
-        let mut request = Request::new(EvaluateFunctionRequest {
-            resource_list: list.into(),
-            image,
-        });
-        if let Some(timeout) = timeout {
-            request.set_timeout(timeout);
-        }
-        client.evaluate_function(request).await
+        FunctionEvaluatorClient::new(channel)
+            .evaluate_function(request)
+            .await
     })
+}
+
+/// So many calls of one connection that sleep for an hour.
+async fn sleepers(runner: &Runner, count: usize) -> Vec<Call> {
+    let channel = runner.channel().await;
+    let call = |_| call_on(channel.clone(), SLEEP, sleep_list("3600"), None);
+    (0..count).map(call).collect()
+}
+
+/// A call that sleeps for less than a turn, and for longer than a call that is not slow.
+fn short_sleep() -> String {
+    LIST.replace("namespace: there", "duration: 300ms")
+}
+
+/// Waits for a call that must not wait for those that sleep.
+async fn answer(call: Call) {
+    let answered = tokio::time::timeout(PATIENCE, call).await;
+    let answered = answered.expect("does not wait").expect("no panic");
+    answered.expect("a list");
 }
 
 /// The worker processes of a runner.
@@ -166,6 +186,104 @@ async fn functions_that_take_long_keep_no_others_waiting() {
         let answered = tokio::time::timeout(PATIENCE, runner.call(NATIVE)).await;
         answered.expect("does not wait").expect("a list");
     }
+}
+
+/// With slots for two cores: 32 run, 8 more are suspended, and the others wait without a worker.
+const TWO_CORES: [&str; 3] = [
+    "--disable-runtimes=exec,pod",
+    "--max-concurrent-native=2",
+    "--max-slow-native=32",
+];
+
+#[tokio::test]
+async fn more_slow_functions_than_slots_keep_no_others_waiting() {
+    for count in [33, 34, 40, 60] {
+        let files = RunnerFiles::empty();
+        let runner = files.start(&TWO_CORES);
+        let sleeping = sleepers(&runner, count).await;
+        eventually("the calls have workers", || {
+            workers(&runner).len() >= count.min(40)
+        })
+        .await;
+        for _ in 0..3 {
+            answer(call(&runner, NATIVE, LIST.to_owned(), None)).await;
+        }
+        let comment = format!("# {}\n", "v".repeat(300 * 1024));
+        answer(call(&runner, NATIVE, comment + LIST, None)).await;
+        for call in sleeping {
+            assert!(!call.is_finished(), "refused");
+            call.abort();
+        }
+        eventually("few workers are left", || workers(&runner).len() <= 8).await;
+    }
+}
+
+/// One slow call runs, four are suspended, and the others wait without a worker.
+const ONE_SLOW: [&str; 3] = [
+    "--disable-runtimes=exec,pod",
+    "--max-concurrent-native=1",
+    "--max-slow-native=1",
+];
+
+#[tokio::test]
+async fn slow_functions_take_turns() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&ONE_SLOW);
+    let _sleeping = sleepers(&runner, 8).await;
+    eventually("the calls have workers", || workers(&runner).len() >= 5).await;
+    answer(call(&runner, SLEEP, short_sleep(), None)).await;
+}
+
+#[tokio::test]
+async fn slow_functions_that_wait_all_end() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&ONE_SLOW);
+    let channel = runner.channel().await;
+    let calls = [(); 12].map(|()| call_on(channel.clone(), SLEEP, short_sleep(), None));
+    for call in calls {
+        answer(call).await;
+    }
+}
+
+#[tokio::test]
+async fn a_slow_function_that_waits_is_killed_at_its_deadline() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&ONE_SLOW);
+    let channel = runner.channel().await;
+    let timeout = Some(Duration::from_secs(3));
+    let calls = [(); 8].map(|()| call_on(channel.clone(), SLEEP, sleep_list("3600"), timeout));
+    for call in calls {
+        let status = call.await.expect("no panic").expect_err("late");
+        // The client may notice first.
+        let codes = [Code::DeadlineExceeded, Code::Cancelled];
+        assert!(codes.contains(&status.code()), "{status:?}");
+    }
+    eventually("few workers are left", || workers(&runner).len() <= 2).await;
+    answer(call(&runner, NATIVE, LIST.to_owned(), None)).await;
+}
+
+#[tokio::test]
+async fn slow_functions_beyond_the_queue_are_refused() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&[&ONE_SLOW[..], &["--max-queued-evaluations=1"]].concat());
+    let channel = runner.channel().await;
+    let sleeper = || call_on(channel.clone(), SLEEP, sleep_list("3600"), None);
+    let _running = sleeper();
+    busy_worker(&runner).await;
+    let _suspended = sleeper();
+    eventually("a worker is suspended", || {
+        workers(&runner).into_iter().any(is_stopped)
+    })
+    .await;
+    let status = sleeper().await.expect("no panic").expect_err("refused");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    let retry = String::from_utf8_lossy(status.details()).contains("google.rpc.RetryInfo");
+    assert!(retry, "{status:?}");
+}
+
+fn is_stopped(id: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    status.contains("State:\tT")
 }
 
 #[tokio::test]

@@ -133,21 +133,43 @@ impl Admission {
             Lane::Slow => &self.slow,
             Lane::Forwarded => &self.forwarded,
         };
-        slots.enter(caller).await
+        slots.enter(caller, slots.max_queue).await
+    }
+
+    /// Whether a slow call goes on at once: in a slot of the slow lane that is free, or in its own if no call waits for it.
+    pub(crate) fn goes_on(&self, slot: &mut Option<Slot>) -> bool {
+        if let Some(slot) = slot.as_ref().filter(|slot| slot.slots.lane == Lane::Slow) {
+            return slot.slots.lock().queue.len() == 0;
+        }
+        let is_free = self.slow.lock().take_free();
+        if is_free {
+            *slot = Some(Slot::new(&self.slow));
+        }
+        is_free
+    }
+
+    /// Gives up the slot of a slow call and waits for its next turn. Fails as [`Admission::enter`], but the queue always has
+    /// room for a call that had a turn before.
+    pub(crate) async fn next_turn(&self, slot: Option<Slot>, caller: Caller) -> Result<Slot, Full> {
+        let had_turn = slot.is_some_and(|slot| slot.slots.lane == Lane::Slow);
+        let max_queue = match had_turn {
+            true => usize::MAX,
+            false => self.slow.max_queue,
+        };
+        self.slow.enter(caller, max_queue).await
     }
 }
 
 impl Slots {
-    async fn enter(self: &Arc<Slots>, caller: Caller) -> Result<Slot, Full> {
+    async fn enter(self: &Arc<Slots>, caller: Caller, max_queue: usize) -> Result<Slot, Full> {
         let (ticket, receiver, given_up) = {
             let mut state = self.lock();
-            if state.free > 0 {
-                state.free -= 1;
+            if state.take_free() {
                 drop(state);
                 return Ok(Slot::new(self));
             }
             let waiting = state.queue.len();
-            let given_up = match waiting < self.max_queue {
+            let given_up = match waiting < max_queue {
                 true => None,
                 false => match state.queue.make_room_for(caller) {
                     Some(given_up) => Some((given_up, self.full(waiting))),
@@ -198,6 +220,14 @@ impl Slots {
 
     fn lock(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SlotState {
+    fn take_free(&mut self) -> bool {
+        let is_free = self.free > 0;
+        self.free -= usize::from(is_free);
+        is_free
     }
 }
 

@@ -140,3 +140,28 @@ async fn a_slot_for_a_call_that_went_away_goes_to_the_next() {
     drop(next);
     after.await.expect("a slot");
 }
+
+#[tokio::test]
+async fn slow_calls_take_turns_by_client() {
+    let admission = admission(1, 1);
+    let mut running = admission.enter(Lane::Small, caller(1)).await.ok();
+    assert!(admission.goes_on(&mut running), "the lane is free");
+    assert!(admission.goes_on(&mut running), "no call waits");
+    let second = admission.enter(Lane::Small, caller(2)).await.ok();
+    let mut second = std::pin::pin!(admission.next_turn(second, caller(2)));
+    assert!(is_waiting(second.as_mut()).await);
+    // It waits without the slot that it had.
+    let third = admission.enter(Lane::Small, caller(1)).await.ok();
+    // One call waits, and the queue has room for one: but this one had a turn.
+    assert!(!admission.goes_on(&mut running));
+    let mut first = std::pin::pin!(admission.next_turn(running, caller(1)));
+    assert!(is_waiting(first.as_mut()).await);
+    let mut second = Some(second.await.expect("a turn"));
+    let refused = admission.next_turn(third, caller(1)).await;
+    assert_eq!(refused.err().map(|full| full.waiting), Some(1));
+    assert!(!admission.goes_on(&mut second));
+    let mut second = std::pin::pin!(admission.next_turn(second, caller(2)));
+    assert!(is_waiting(second.as_mut()).await);
+    first.await.expect("a turn");
+    second.await.expect("a turn");
+}

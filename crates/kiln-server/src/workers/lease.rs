@@ -1,10 +1,12 @@
 //! One call in a worker. The lease is a guard: however the call ends, the worker is given back or killed.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use kiln_go::error_chain;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure;
 use kiln_runtime::{Deadline, FunctionIdentity};
@@ -16,12 +18,15 @@ use tonic::{Code, Status};
 use super::frame::{FrameBuffer, RequestHead, ResponseHead};
 use super::pool::{Shared, WorkerError, WorkerPool};
 use super::process::{Death, Worker, WorkerState};
-use crate::admission::{Admission, Caller, Lane, Slot};
+use crate::admission::{Admission, Caller, Full, Slot};
 use crate::evaluate::Evaluated;
 use crate::status;
 
 /// A call that takes longer is slow: it makes room for others, works with a lower priority, and its worker with it.
 const SLOW_AFTER: Duration = Duration::from_millis(100);
+
+/// How long a slow call may run while others wait. One that has to start again gets twice the time.
+const TURN: Duration = Duration::from_secs(1);
 
 /// How long a worker may go on with a call that the caller has cancelled. Starting another worker costs more than most
 /// calls, so a client that cancels much would otherwise cost more than one that does not.
@@ -51,6 +56,15 @@ pub(crate) struct Lease {
     deadline: Option<Deadline>,
 }
 
+/// How one run of a call in a worker ended.
+enum RunEnd {
+    Answered(ResponseHead, Bytes),
+    Failed(io::Error),
+    /// Others wait, and the worker cannot be suspended.
+    Displaced,
+    Refused(Full),
+}
+
 impl Lease {
     /// Takes a worker for a call that has its slot.
     pub(crate) async fn take(
@@ -58,9 +72,10 @@ impl Lease {
         slot: Slot,
         call: &WorkerCall,
     ) -> Result<Lease, WorkerError> {
+        let pool = pool.shared();
         Ok(Lease {
             worker: Some(pool.take().await?),
-            pool: pool.shared(),
+            pool,
             slot: Some(slot),
             is_slow: false,
             max_body: call.max_message_size,
@@ -74,51 +89,100 @@ impl Lease {
         caller: Caller,
         call: WorkerCall,
     ) -> Evaluated {
-        let is_large = call.list.len() > LARGE;
-        let image = call.image.clone();
-        match self.exchange(admission, caller, call).await {
-            Some(Ok((head, body))) => {
-                if head.ends || self.is_slow || is_large || body.len() > LARGE {
-                    self.kill();
+        let mut turn = TURN;
+        loop {
+            match self.run(admission, caller, &call, turn).await {
+                RunEnd::Answered(head, body) => {
+                    let is_large = call.list.len().max(body.len()) > LARGE;
+                    if head.ends || self.is_slow || is_large {
+                        self.kill();
+                    }
+                    return evaluated(head, body);
                 }
-                evaluated(head, body)
+                RunEnd::Failed(error) => return self.failed(&call.image, &error).await,
+                RunEnd::Displaced => {
+                    turn = turn.saturating_mul(2);
+                    let started = self.start_again(admission, caller, &call.image).await;
+                    if let Err(status) = started {
+                        return Evaluated::refused(status);
+                    }
+                }
+                RunEnd::Refused(full) => {
+                    self.kill();
+                    return Evaluated::refused(status::full(full.waiting, full));
+                }
             }
-            Some(Err(error)) => {
-                let death = match self.worker.take() {
-                    Some(worker) => worker.death(&error).await,
-                    None => Death::Other(error.to_string()),
-                };
-                self.pool.replace();
-                tracing::warn!(image, ?death, "a native function ended its worker");
-                Evaluated::refused(self.status(&image, &death))
-            }
-            None => Evaluated::refused(status::panicked(&image)),
         }
     }
 
-    /// Sends the call and waits for the response. A call that turns out to be slow makes room for others.
-    async fn exchange(
+    /// Sends the call and waits for the response. A call that turns out to be slow makes room for others, and takes turns
+    /// with other slow ones.
+    async fn run(
         &mut self,
         admission: &Admission,
         caller: Caller,
-        call: WorkerCall,
-    ) -> Option<io::Result<(ResponseHead, Bytes)>> {
-        let worker = self.worker.as_mut()?;
+        call: &WorkerCall,
+        turn: Duration,
+    ) -> RunEnd {
+        let Some(worker) = self.worker.as_mut() else {
+            return RunEnd::Failed(io::ErrorKind::NotConnected.into());
+        };
         let id = worker.id();
         let head = call.head();
-        let mut exchange = std::pin::pin!(worker.exchange(&head, call.list, self.max_body));
-        if let Ok(answered) = timeout(SLOW_AFTER, &mut exchange).await {
-            return Some(answered);
-        }
-        self.is_slow = true;
-        Some(tokio::select! {
-            answered = &mut exchange => answered,
-            Ok(slot) = admission.enter(Lane::Slow, caller) => {
-                self.slot = Some(slot);
-                kiln_sandbox::lower_priority(id);
-                exchange.await
+        let mut exchange = pin!(worker.exchange(&head, call.list.clone(), self.max_body));
+        let mut time = match self.is_slow {
+            true => turn,
+            false => SLOW_AFTER,
+        };
+        loop {
+            if let Ok(answered) = timeout(time, &mut exchange).await {
+                return match answered {
+                    Ok((head, body)) => RunEnd::Answered(head, body),
+                    Err(error) => RunEnd::Failed(error),
+                };
             }
-        })
+            time = turn;
+            self.is_slow = true;
+            kiln_sandbox::lower_priority(id);
+            if admission.goes_on(&mut self.slot) {
+                continue;
+            }
+            let Some(_suspended) = self.pool.suspensions.suspend(id) else {
+                return RunEnd::Displaced;
+            };
+            match admission.next_turn(self.slot.take(), caller).await {
+                Ok(slot) => self.slot = Some(slot),
+                Err(full) => return RunEnd::Refused(full),
+            }
+        }
+    }
+
+    /// Waits for the next turn of a displaced call without a worker, and takes a new one.
+    async fn start_again(
+        &mut self,
+        admission: &Admission,
+        caller: Caller,
+        image: &str,
+    ) -> Result<(), Status> {
+        self.kill();
+        let slot = admission.next_turn(self.slot.take(), caller).await;
+        self.slot = Some(slot.map_err(|full| status::full(full.waiting, full))?);
+        let worker = self.pool.take().await;
+        let worker = worker.map_err(|error| status::unavailable(image, &error_chain(&error)))?;
+        kiln_sandbox::lower_priority(worker.id());
+        self.worker = Some(worker);
+        Ok(())
+    }
+
+    /// The answer of a call whose worker exited, or sent something invalid.
+    async fn failed(&mut self, image: &str, error: &io::Error) -> Evaluated {
+        let Some(worker) = self.worker.take() else {
+            return Evaluated::refused(status::panicked(image));
+        };
+        let death = worker.death(error).await;
+        self.pool.replace();
+        tracing::warn!(image, ?death, "a native function ended its worker");
+        Evaluated::refused(self.status(image, &death))
     }
 
     /// Ends the worker, whatever it does.

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::process::Worker;
 use super::starter::{Starter, WorkerCommand};
+use super::suspension::Suspensions;
 
 /// How long a worker may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,6 +60,7 @@ pub(super) struct Shared {
     is_refilling: AtomicBool,
     has_warned: AtomicBool,
     usable: watch::Sender<bool>,
+    pub(super) suspensions: Suspensions,
 }
 
 impl WorkerPool {
@@ -72,6 +74,7 @@ impl WorkerPool {
         });
         let shared = Arc::new(Shared {
             starter: starter.map_err(WorkerError::Start)?,
+            suspensions: Suspensions::new(options.spare.get()),
             options,
             idle: Mutex::default(),
             alive: AtomicUsize::new(0),
@@ -88,19 +91,6 @@ impl WorkerPool {
         self.shared.usable.subscribe()
     }
 
-    /// A worker for one call: an idle one, or else a new one.
-    pub(super) async fn take(&self) -> Result<Worker, WorkerError> {
-        loop {
-            let idle = self.shared.idle().pop();
-            match idle {
-                Some(worker) if worker.is_alive() => return Ok(worker),
-                // The system may kill a process at any time, for example for lack of memory.
-                Some(worker) => self.shared.lose(worker),
-                None => return self.shared.start().await,
-            }
-        }
-    }
-
     pub(super) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -109,6 +99,19 @@ impl WorkerPool {
 impl Shared {
     fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker for one call: an idle one, or else a new one.
+    pub(super) async fn take(self: &Arc<Shared>) -> Result<Worker, WorkerError> {
+        loop {
+            let idle = self.idle().pop();
+            match idle {
+                Some(worker) if worker.is_alive() => return Ok(worker),
+                // The system may kill a process at any time, for example for lack of memory.
+                Some(worker) => self.lose(worker),
+                None => return self.start().await,
+            }
+        }
     }
 
     pub(super) fn memory(&self) -> u64 {
