@@ -4,6 +4,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use num_bigint::BigInt;
+
 use super::{Repr, Value, ValueChildren};
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
@@ -50,6 +52,7 @@ pub(super) fn hash(usage: &Usage<'_>, value: &Value) -> Result<u64, Failure> {
 fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure> {
     let length = match &value.0 {
         Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
+        Repr::Big(big) => 8 * big.iter_u64_digits().len(),
         _ => 0,
     };
     usage.charge(1 + length / 64)?;
@@ -60,8 +63,8 @@ fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure
         Repr::None => mix(state, 1),
         Repr::Bool(bool) => mix(state, 2 + u64::from(*bool)),
         Repr::Int(int) => mix(state, *int as u64),
-        Repr::Big(big) => mix(state, big.iter_u64_digits().next().unwrap_or_default()),
-        Repr::Float(float) => mix(state, hash_float(*float)),
+        Repr::Big(big) => mix_digits(state, big),
+        Repr::Float(float) => mix_float(state, *float),
         Repr::String(bytes) | Repr::Bytes(bytes) => mix_bytes(state, bytes),
         Repr::Tuple(tuple) => mix(state, tuple.0.len() as u64),
         Repr::Function(function) => mix_bytes(state, function.code.name.as_bytes()),
@@ -71,16 +74,24 @@ fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure
     })
 }
 
-/// Floats that equal an int must have its hash.
-fn hash_float(float: f64) -> u64 {
+/// Floats that equal an int must have its hash. All others equal only themselves, or are not finite.
+fn mix_float(state: u64, float: f64) -> u64 {
     if !float.is_finite() {
-        return 1_618_033;
+        return mix(state, 1_618_033);
+    }
+    if float.fract() != 0.0 {
+        return mix(state, float.to_bits());
     }
     match super::int::truncate(float).0 {
-        Repr::Int(int) => int as u64,
-        Repr::Big(big) => big.iter_u64_digits().next().unwrap_or_default(),
-        _ => 0,
+        Repr::Int(int) => mix(state, int as u64),
+        Repr::Big(big) => mix_digits(state, &big),
+        _ => state,
     }
+}
+
+/// The last digits of a large int alone may be zero for many.
+fn mix_digits(state: u64, big: &BigInt) -> u64 {
+    big.iter_u64_digits().fold(state, mix)
 }
 
 fn unhashable(value: &Value) -> Option<String> {

@@ -494,3 +494,12 @@ fn a_failure_that_is_dropped_does_not_let_a_run_go_on() {
         "{load}x = [json.decode('[' + '1,' * 10000000, 1)]"
     ));
 }
+
+/// A table of keys with equal hashes would take a comparison for each pair.
+#[test]
+fn numbers_of_any_size_are_good_keys() {
+    for key in ["float(i) * 1e200", "i * 0.00001", "i << 64", "-i << 300"] {
+        let source = format!("d = {{}}\nfor i in range(20000): d[{key}] = i");
+        assert_eq!(run(&source), "no failure", "{key}");
+    }
+}
