@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
 use kiln_runtime::{CancelToken, process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -55,6 +56,15 @@ pub(crate) fn exit_code() -> Option<ExitCode> {
     let signal = SIGNAL.load(Ordering::SeqCst);
     let code = 128_i32.checked_add(signal).filter(|_| signal != 0)?;
     Some(ExitCode::from(u8::try_from(code).ok()?))
+}
+
+/// Fails after a signal. What writes calls this first, because a signal between two steps ends no function that could report
+/// it.
+pub(crate) fn check() -> Result<()> {
+    match exit_code() {
+        Some(_) => bail!("interrupted; nothing was written"),
+        None => Ok(()),
+    }
 }
 
 fn listen() -> CancelToken {

@@ -26,6 +26,9 @@ pub enum AccessError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
+    /// The user interrupted the command before anything was published.
+    #[error("interrupted; nothing was pushed")]
+    Interrupted,
     /// A package without a Kptfile would not be discovered.
     #[error("package must contain Kptfile at root: file does not exist")]
     NoKptfile,

@@ -73,6 +73,10 @@ impl Engine<'_> {
         contents: &Contents,
         task: &Task,
     ) -> Result<ObjectId, CommitError> {
+        // Whatever rendering made of it: a render without functions does not notice an interrupt.
+        if self.render.cancel.is_cancelled() {
+            return Err(CommitError::Interrupted);
+        }
         if contents.bytes(kiln_krm::kptfile::FILE_NAME).is_none() {
             return Err(CommitError::NoKptfile);
         }

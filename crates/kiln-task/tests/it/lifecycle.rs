@@ -439,3 +439,28 @@ fn nothing_is_deleted_while_a_repository_cannot_be_read() {
         .delete("git.p.v1")
         .expect("it has no downstream packages");
 }
+
+/// Without functions, rendering does not notice the interrupt.
+#[test]
+fn an_interrupted_command_publishes_nothing() {
+    let Some(fixture) = fixture() else { return };
+    let location = fixture.bare("repo");
+    let repositories = fixture.repositories([RepositoryConfig::new("git", location)]);
+    let engine = fixture.engine(&repositories);
+    engine
+        .create(&new("git", "app", "v1", None))
+        .expect("a draft");
+    let (mut contents, version) = pull(&engine, "git.app.v1");
+    contents.insert_text("new.yaml", "a: b\n").expect("a file");
+    let before = refs(&fixture, "repo");
+    engine.render.cancel.cancel();
+    let interrupted = "interrupted; nothing was pushed";
+    for on_failure in [OnRenderFailure::Refuse, OnRenderFailure::Push] {
+        let pushed = push(&engine, "git.app.v1", &contents, &version, on_failure);
+        assert_eq!(pushed.expect_err("interrupted").to_string(), interrupted);
+    }
+    let created = engine.create(&new("git", "other", "v1", None));
+    let error = kiln_go::error_chain(&created.expect_err("interrupted"));
+    assert!(error.contains(interrupted), "{error}");
+    assert_eq!(refs(&fixture, "repo"), before);
+}

@@ -12,6 +12,7 @@ use kiln_package::{Durability, available_threads};
 
 use super::write;
 use crate::compat::Compat;
+use crate::interrupt;
 use crate::manifests::manifests_of;
 use crate::ui::Ui;
 
@@ -68,11 +69,9 @@ impl Destination {
         match self {
             Destination::Objects => {
                 let none = MemoryFiles::new();
-                ui.write_data(&manifests_of(resources, files.unwrap_or(&none))?)
+                print(ui, &manifests_of(resources, files.unwrap_or(&none))?)
             }
-            Destination::Unwrap if is_own => {
-                ui.write_data(&write_kept_documents(resources, dialect)?)
-            }
+            Destination::Unwrap if is_own => print(ui, &write_kept_documents(resources, dialect)?),
             Destination::Directory(directory) if is_own => {
                 let options = WriteOptions {
                     dialect,
@@ -85,12 +84,12 @@ impl Destination {
                 write::write_new_directory(ui, directory, &changes, Durability::Fast)
             }
             Destination::InPlace | Destination::Stdout => {
-                ui.write_data(list(&resources, dialect).as_bytes())
+                print(ui, list(&resources, dialect).as_bytes())
             }
             Destination::Unwrap => {
                 let list = read_input(list(&resources, dialect).into_bytes(), dialect)?;
                 let documents = write_documents(list.items, dialect)?;
-                ui.write_data(documents.as_bytes())
+                print(ui, documents.as_bytes())
             }
             Destination::Directory(directory) => {
                 let list = list(&resources, dialect).into_bytes();
@@ -99,6 +98,12 @@ impl Destination {
             }
         }
     }
+}
+
+/// Prints a result, unless kiln was interrupted while it was made.
+fn print(ui: &Ui, result: &[u8]) -> Result<()> {
+    interrupt::check()?;
+    ui.write_data(result)
 }
 
 fn list(resources: &[Resource], dialect: Dialect) -> String {

@@ -10,6 +10,7 @@ use kiln_package::{
     Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply, available_threads,
 };
 
+use crate::interrupt;
 use crate::ui::Ui;
 
 /// Refuses a directory that exists.
@@ -66,9 +67,21 @@ pub(crate) fn plan_list(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileCh
     Ok(plan_write(list.items, &ReadSet::default(), &options)?)
 }
 
-/// Applies the changes, unless the files in `read`, from which they were planned, have changed. Messages that kpt has are
-/// kpt's.
+/// Applies the changes, unless kiln was interrupted, or the files in `read`, from which they were planned, have changed.
+/// Messages that kpt has are kpt's.
 pub(crate) fn write(
+    ui: &Ui,
+    root: &Path,
+    read: Option<&DiskFiles>,
+    changes: &[FileChange],
+    options: ApplyOptions,
+) -> Result<()> {
+    interrupt::check()?;
+    write_to_the_end(ui, root, read, changes, options)
+}
+
+/// The same for changes that must not stop halfway: an interrupt is ignored.
+pub(crate) fn write_to_the_end(
     ui: &Ui,
     root: &Path,
     read: Option<&DiskFiles>,

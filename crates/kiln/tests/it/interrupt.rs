@@ -183,3 +183,28 @@ fn an_interrupt_while_files_are_read_ends_kiln_at_once() {
         );
     }
 }
+
+/// The function changes all resources, and has ended when kiln reads, restores and writes them.
+#[test]
+fn an_interrupt_after_the_function_writes_nothing() {
+    const CHANGE: &str = "#!/bin/sh\nsed 's/name: a$/name: b/'\necho >started\n";
+    for args in [RENDER, EVAL, RUN] {
+        let test_env = test_env();
+        test_env.write_program("fn.sh", CHANGE);
+        let resources = vec![RESOURCE; 20_000].join("---\n");
+        test_env.write("pkg/many.yaml", &resources);
+        let live = kiln(&test_env, args);
+        // Blocks until the function writes.
+        fs::read(test_env.work().join("started")).expect("the function has ended");
+        live.signal(Signal::INT);
+        let (code, printed) = live.end();
+        assert!(
+            matches!(code, None | Some(130)),
+            "{args:?}: {code:?} {printed}"
+        );
+        for (file, before) in [("many.yaml", resources.as_str()), ("a.yaml", RESOURCE)] {
+            let after = fs::read_to_string(test_env.work().join("pkg").join(file));
+            assert!(after.expect("a file") == before, "{args:?}: {file}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use kiln_package::ApplyOptions;
 use kiln_task::{Contents, FileMode, PackagePath};
 
 use crate::compat::Compat;
+use crate::interrupt;
 use crate::package::{self, absolute, resolve_as_named};
 use crate::report::changes::name as file_name;
 use crate::rpkg::directory::read;
@@ -47,6 +48,7 @@ impl PackageDirectory {
     /// Writes the changes between two states of the package, at once or not at all. Nothing is written if the package has
     /// changed since it was read.
     pub(super) fn write(&self, ui: &Ui, before: &Contents, after: &Contents) -> Result<()> {
+        interrupt::check()?;
         if ui.compat() == Compat::Kiln && self.read()? != *before {
             bail!(
                 "{} was changed by another process meanwhile; nothing was written, run the command again",
@@ -76,7 +78,7 @@ impl PackageDirectory {
             [] => Ok(()),
             changes => {
                 let options = ApplyOptions::default();
-                package::write::write(ui, &self.path, None, changes, options)
+                package::write::write_to_the_end(ui, &self.path, None, changes, options)
             }
         }
     }

@@ -66,7 +66,7 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     let RunOutcome {
         resources,
         deferred_failures,
-    } = execute(ui, args, resources, steps)?;
+    } = interruptible(|| execute(ui, args, resources, steps))?;
     if let Some(resources) = resources {
         // An empty list changes nothing here.
         if ui.compat() == Compat::Kiln
@@ -79,7 +79,10 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
             Some((location, files)) if !args.dry_run => {
                 save(ui, &location, &files, resources, &before)?;
             }
-            _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
+            _ => {
+                let text = interruptible(|| write_legacy_stream(resources))?;
+                ui.write_data(text.as_bytes())?;
+            }
         }
     }
     if deferred_failures.is_empty() {
