@@ -1,9 +1,11 @@
 //! delete-annotations: removes annotations by their keys.
 
+use std::collections::HashSet;
+
 use kiln_krm::Resource;
 use kiln_krm::annotations::PATH;
 use kiln_krm::results::{File, ResultItem, Severity};
-use kiln_yaml::{Document, NodeId};
+use kiln_yaml::{Document, NodeId, NodeRef};
 
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
@@ -132,19 +134,20 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, Delete
         if name.is_empty() || text(&["kind"]).is_empty() || text(&["apiVersion"]).is_empty() {
             continue;
         }
-        for key in keys {
-            if is_stopped() {
-                return Ok(results);
-            }
-            if !delete(resource, key)? {
-                continue;
+        if is_stopped() {
+            return Ok(results);
+        }
+        let mut path = resource.annotation(PATH).unwrap_or_default().to_owned();
+        for key in delete(resource, keys)? {
+            if key == PATH {
+                path.clear();
             }
             if name != last_name {
                 count += 1;
                 last_name.clone_from(&name);
             }
             let message = format!("Annonation: [{key}] removed from resource: [{name}]");
-            let path = resource.annotation(PATH).unwrap_or_default().to_owned();
+            let path = path.clone();
             results.push(ResultItem {
                 file: Some(File { path, index: 0 }),
                 ..ResultItem::new(Severity::Info, message)
@@ -159,30 +162,39 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, Delete
     Ok(results)
 }
 
-/// Removes all occurrences of an annotation. The map stays, even if it is empty.
-fn delete(resource: &mut Resource, key: &str) -> Result<bool, DeleteError> {
+/// Removes all occurrences of annotations, and returns the keys of those that were there. The map stays, even if it is empty.
+fn delete<'a>(resource: &mut Resource, keys: &'a [String]) -> Result<Vec<&'a str>, DeleteError> {
     let metadata = go_sdk::field(resource.root(), "metadata");
     let Some(annotations) = metadata.and_then(|metadata| go_sdk::field(metadata, "annotations"))
     else {
-        return Ok(false);
+        return Ok(Vec::new());
     };
     if !annotations.is_mapping() {
         let kind = match annotations.is_sequence() {
             true => "sliceVariant",
             false => "scalarVariant",
         };
-        let key = key.to_owned();
+        let key = keys.first().cloned().unwrap_or_default();
         return Err(DeleteError::NotAMapping { key, kind });
     }
-    let is_wanted = |name: &str, tag: &str| name == key && tag == "!!str";
+    let names = annotations.entries().map(|(name, _)| name);
+    let mut names: HashSet<&str> = names
+        .filter(|name| name.tag() == "!!str")
+        .map(NodeRef::value)
+        .collect();
+    let keys = keys.iter().map(String::as_str);
+    let deleted: Vec<&str> = keys.filter(|key| names.remove(key)).collect();
+    if deleted.is_empty() {
+        return Ok(deleted);
+    }
+    let wanted: HashSet<&str> = deleted.iter().copied().collect();
+    let is_wanted = |name: NodeRef<'_>| name.tag() == "!!str" && wanted.contains(name.value());
     let kept: Vec<NodeId> = annotations
         .entries()
-        .filter(|(name, _)| !is_wanted(name.value(), name.tag()))
+        .filter(|(name, _)| !is_wanted(*name))
         .flat_map(|(name, value)| [name.id(), value.id()])
         .collect();
-    let (id, is_there) = (annotations.id(), kept.len() < 2 * annotations.len());
-    if is_there {
-        resource.document_mut().set_children(id, &kept);
-    }
-    Ok(is_there)
+    let id = annotations.id();
+    resource.document_mut().set_children(id, &kept);
+    Ok(deleted)
 }
