@@ -139,10 +139,19 @@ impl RegistryError {
 
     /// Whether nothing listens at the address of the registry.
     pub(crate) fn is_refused(&self) -> bool {
-        let RegistryError::Unreachable { source, .. } = self else {
-            return false;
-        };
-        source.kind() == io::ErrorKind::ConnectionRefused
+        self.unreachable_kind() == Some(io::ErrorKind::ConnectionRefused)
+    }
+
+    /// Whether the name of the host has no address.
+    pub(crate) fn is_unknown_host(&self) -> bool {
+        self.unreachable_kind() == Some(io::ErrorKind::NotFound)
+    }
+
+    fn unreachable_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            RegistryError::Unreachable { source, .. } => Some(source.kind()),
+            _ => None,
+        }
     }
 
     /// `Some` if a retry may succeed, with the delay that the registry asks for.

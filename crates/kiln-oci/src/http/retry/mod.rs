@@ -20,6 +20,9 @@ pub struct RetryPolicy {
     pub retries_refused: bool,
 }
 
+/// Attempts if the host has no address. The resolver repeats its queries itself, and the name may be misspelt.
+const UNKNOWN_HOST_ATTEMPTS: u32 = 2;
+
 impl Default for RetryPolicy {
     fn default() -> RetryPolicy {
         RetryPolicy {
@@ -35,7 +38,11 @@ impl RetryPolicy {
     /// The delay after a failed attempt; `None` if there is no further attempt.
     fn delay_after(&self, attempt: u32, error: &RegistryError) -> Option<Duration> {
         let requested = error.retry_delay()?;
-        if attempt >= self.attempts || (error.is_refused() && !self.retries_refused) {
+        let attempts = match error.is_unknown_host() {
+            true => self.attempts.min(UNKNOWN_HOST_ATTEMPTS),
+            false => self.attempts,
+        };
+        if attempt >= attempts || (error.is_refused() && !self.retries_refused) {
             return None;
         }
         let doubled = self.first_delay.saturating_mul(1 << (attempt - 1).min(16));

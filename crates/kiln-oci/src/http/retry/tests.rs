@@ -1,5 +1,6 @@
 //! Delays between attempts.
 
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -35,11 +36,7 @@ fn delays_grow_and_attempts_end() {
 
 #[test]
 fn a_refused_connection_can_be_final() {
-    let unreachable = |kind: std::io::ErrorKind| RegistryError::Unreachable {
-        url: String::new(),
-        source: kind.into(),
-    };
-    let refused = unreachable(std::io::ErrorKind::ConnectionRefused);
+    let refused = unreachable(io::ErrorKind::ConnectionRefused);
     let policy = RetryPolicy::default();
     assert!(policy.delay_after(1, &refused).is_some());
     let policy = RetryPolicy {
@@ -47,8 +44,24 @@ fn a_refused_connection_can_be_final() {
         ..policy
     };
     assert_eq!(policy.delay_after(1, &refused), None);
-    let lost = unreachable(std::io::ErrorKind::ConnectionReset);
+    let lost = unreachable(io::ErrorKind::ConnectionReset);
     assert!(policy.delay_after(1, &lost).is_some());
+}
+
+#[test]
+fn a_host_without_an_address_is_looked_up_twice() {
+    let policy = RetryPolicy::default();
+    let delay = |attempt, kind| policy.delay_after(attempt, &unreachable(kind));
+    assert!(delay(1, io::ErrorKind::NotFound).is_some());
+    assert_eq!(delay(2, io::ErrorKind::NotFound), None);
+    assert!(delay(2, io::ErrorKind::TimedOut).is_some());
+}
+
+fn unreachable(kind: io::ErrorKind) -> RegistryError {
+    RegistryError::Unreachable {
+        url: String::new(),
+        source: kind.into(),
+    }
 }
 
 #[test]
