@@ -143,7 +143,7 @@ impl EngineState {
         answer.map_err(unavailable)
     }
 
-    /// The engine, or the first alternative that is available. The error is that of the engine.
+    /// The engine, or the first alternative that is available. The error is that of the engine if the user has selected it.
     fn first_available(
         &self,
         engine: Engine,
@@ -153,13 +153,17 @@ impl EngineState {
         let Err(error @ EngineError::Unavailable { .. }) = checked else {
             return Ok(checked.map(|()| engine));
         };
+        if self.alternatives.is_empty() {
+            return Ok(Err(error));
+        }
+        let mut failed = Vec::from_iter(error.problem(engine));
         for &alternative in self.alternatives {
-            let checked = alternative.check(self.search_path(), &ctx.cancel)?;
-            if checked.is_ok() {
-                return Ok(Ok(alternative));
+            match alternative.check(self.search_path(), &ctx.cancel)? {
+                Ok(()) => return Ok(Ok(alternative)),
+                Err(error) => failed.extend(error.problem(alternative)),
             }
         }
-        Ok(Err(error))
+        Ok(Err(EngineError::NoneAvailable { failed }))
     }
 
     fn run(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiln_go::quote;
 use kiln_krm::image::{Constraint, Version, VersionError};
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
-use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
+use kiln_runtime::{CancelToken, Deadline, RunContext, RunError, StartError};
 
 /// A program that runs containers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,13 @@ pub enum EngineError {
         reason: String,
         /// What the command printed last; may be empty.
         printed: String,
+        is_installed: bool,
+    },
+    /// The user has not selected an engine, and none can be used. Not in kpt.
+    #[error("no container engine is available{}", problems(failed))]
+    NoneAvailable {
+        /// The engines that are installed, and what is wrong with them.
+        failed: Vec<(Engine, String)>,
     },
     #[error(
         "docker client version must be {OLDEST_DOCKER} or greater: found invalid version {found}: {reason}"
@@ -112,6 +119,7 @@ impl Engine {
             engine: self,
             reason,
             printed: String::new(),
+            is_installed: true,
         };
         let version = match answer {
             Ok(finished) if finished.exit_code != 0 => {
@@ -119,12 +127,20 @@ impl Engine {
                     engine: self,
                     reason: finished.exit_text(),
                     printed: last_line(&finished.stderr),
+                    is_installed: true,
                 });
             }
             Ok(finished) => finished.stdout,
             // Go's message for a process that it killed.
             Err(RunError::TimedOut { .. }) => return Err(unavailable("signal: killed".to_owned())),
-            Err(error) => return Err(unavailable(error.to_string())),
+            Err(error) => {
+                return Err(EngineError::Unavailable {
+                    engine: self,
+                    reason: error.to_string(),
+                    printed: String::new(),
+                    is_installed: !is_missing(&error),
+                });
+            }
         };
         match self {
             Engine::Podman | Engine::Nerdctl => Ok(()),
@@ -158,6 +174,37 @@ fn check_docker_version(found: &str) -> Result<(), EngineError> {
     }
     let found = found.to_owned();
     Err(EngineError::TooOld { found })
+}
+
+fn is_missing(error: &RunError) -> bool {
+    matches!(error, RunError::NotStarted(StartError::NotOnPath { .. }))
+}
+
+impl EngineError {
+    /// The engine and what is wrong with it, in one line; `None` if it is not installed.
+    pub(crate) fn problem(&self, engine: Engine) -> Option<(Engine, String)> {
+        let text = match self {
+            EngineError::Unavailable {
+                is_installed: false,
+                ..
+            } => return None,
+            EngineError::Unavailable {
+                reason, printed, ..
+            } => match printed.as_str() {
+                "" => reason.clone(),
+                printed => printed.to_owned(),
+            },
+            error => error.to_string(),
+        };
+        Some((engine, text))
+    }
+}
+
+fn problems(failed: &[(Engine, String)]) -> String {
+    let failed = failed.iter();
+    failed
+        .map(|(engine, problem)| format!("; {}: {problem}", engine.program()))
+        .collect()
 }
 
 fn hint(engine: Engine) -> &'static str {

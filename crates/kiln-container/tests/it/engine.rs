@@ -52,6 +52,15 @@ impl FakeEngine {
         })
     }
 
+    /// An evaluator of kiln's own that may use any engine, and finds no other.
+    pub(crate) fn any_evaluator(&self) -> ContainerEvaluator {
+        ContainerEvaluator::new(ContainerOptions {
+            search_path: self.directory.path().into(),
+            style: CommandStyle::Kiln,
+            ..ContainerOptions::default()
+        })
+    }
+
     /// The recorded calls, each with its words separated by `|`.
     pub(crate) fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.directory.path().join("calls"));

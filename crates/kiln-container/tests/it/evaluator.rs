@@ -107,6 +107,20 @@ fn a_missing_engine_is_reported_with_a_hint() {
     }
 }
 
+/// kpt's words are about docker, which the user may never have heard of.
+#[test]
+fn without_a_selected_engine_no_engine_is_to_blame() {
+    let missing = FakeEngine::new("other", "");
+    let error = run(&missing.any_evaluator(), &patient()).unwrap_err();
+    assert_eq!(error.to_string(), "no container engine is available");
+    let engine = FakeEngine::new("docker", "echo 'cannot connect to the daemon' >&2\nexit 1");
+    let error = run(&engine.any_evaluator(), &patient()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no container engine is available; docker: cannot connect to the daemon"
+    );
+}
+
 #[test]
 fn an_engine_that_fails_or_is_old_is_not_used() {
     for (script, expected) in [
