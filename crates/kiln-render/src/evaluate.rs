@@ -88,9 +88,16 @@ pub fn evaluate(
     let text = |error: kiln_yaml::EditError| Failure::Text(error.to_string());
     set_resource_ids(&mut resources).map_err(text)?;
     let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
-    let selectors = [selector];
-    let taken = select(&roots, &selectors, &[exclusion], options.compat.overlap());
-    warn_of_unmatched(log, options.compat, function.name(), &selectors, &resources);
+    let (selectors, exclusions) = ([selector], [exclusion]);
+    let taken = select(&roots, &selectors, &exclusions, options.compat.overlap());
+    warn_of_unmatched(
+        log,
+        options.compat,
+        function.name(),
+        &selectors,
+        &exclusions,
+        &resources,
+    );
     let (mut selected, unselected) = Unselected::split(resources, taken);
     let output = mutate_list(&call, &mut selected, results)?;
     let merged = unselected.merge(output).map_err(text)?;

@@ -330,9 +330,14 @@ impl PipelineRun<'_> {
         ready: &ReadyFunction,
         resources: &[Resource],
     ) {
-        let compat = self.options.functions.compat;
-        let selectors = &function.selectors;
-        warn_of_unmatched(self.context.log, compat, ready.name(), selectors, resources);
+        warn_of_unmatched(
+            self.context.log,
+            self.options.functions.compat,
+            ready.name(),
+            &function.selectors,
+            &function.exclusions,
+            resources,
+        );
     }
 
     /// The index of a function's configuration as earlier functions left it, if it still exists.
