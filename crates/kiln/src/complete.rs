@@ -15,22 +15,51 @@ use crate::rpkg::flags::RepositoryFlags;
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 
-/// `set-labels`, and after a colon its versions.
+/// `set-labels`, and after a colon its versions. An image of the catalog keeps its registry.
 pub(crate) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.to_str().unwrap_or_default();
-    let functions = Registry::builtin().functions();
-    match current.split_once(':') {
+    let name = current.rsplit('/').next().unwrap_or_default();
+    let prefix = current.strip_suffix(name).unwrap_or_default();
+    let is_in_catalog = |info: &&FunctionInfo| {
+        let image = format!("{prefix}{}", info.name);
+        Registry::builtin().function_of_image(&image).is_some()
+    };
+    let functions = Registry::builtin().functions().filter(is_in_catalog);
+    match name.split_once(':') {
         None => functions
-            .filter(|info| info.name.starts_with(current))
-            .map(|info| CompletionCandidate::new(info.name).help(Some(info.summary.into())))
+            .filter(|info| info.name.starts_with(name))
+            .map(|info| {
+                CompletionCandidate::new(format!("{prefix}{}", info.name))
+                    .help(Some(info.summary.into()))
+            })
             .collect(),
-        Some((name, _)) => functions
-            .filter(|info| info.name == name)
+        Some((function, _)) => functions
+            .filter(|info| info.name == function)
             .flat_map(versions)
-            .filter(|function| function.starts_with(current))
-            .map(CompletionCandidate::new)
+            .filter(|function| function.starts_with(name))
+            .map(|function| CompletionCandidate::new(format!("{prefix}{function}")))
             .collect(),
     }
+}
+
+/// The strategies of updates.
+pub(crate) fn strategies() -> Vec<CompletionCandidate> {
+    candidates(&[
+        "resource-merge",
+        "fast-forward",
+        "force-delete-replace",
+        "copy-merge",
+    ])
+}
+
+/// What `kiln pkg diff` compares.
+pub(crate) fn diff_types() -> Vec<CompletionCandidate> {
+    candidates(&["local", "remote", "combined", "3way"])
+}
+
+fn candidates(words: &[&'static str]) -> Vec<CompletionCandidate> {
+    let words = words.iter();
+    words.map(|&word| CompletionCandidate::new(word)).collect()
 }
 
 /// Newest first.

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cli;
 use crate::compat::Compat;
@@ -69,7 +69,15 @@ pub(crate) fn run_kpt(command: &str, args: &[OsString]) -> Result<ExitCode> {
         .into());
     };
     let error = real_program::replace_process(&kpt, args.get(1..).unwrap_or_default());
-    Err(error).with_context(|| format!("cannot run {}", kpt.display()))
+    let error = anyhow::Error::from(error).context(format!("cannot run {}", kpt.display()));
+    let is_named = std::env::var_os(KILN_KPT).is_some_and(|named| named == kpt.as_os_str());
+    Err(match is_named {
+        true => {
+            let hint = format!("set {KILN_KPT} to the path of kpt, or unset it");
+            CommandError::with_hint(error, hint).into()
+        }
+        false => error,
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::environment::{KILN_PASSED_ON, PATH};
 
-/// The program that `variable` names, else the first one called `name` on the PATH that is not kiln.
+/// The program that `variable` names, else the first one called `name` on the PATH. Neither is kiln itself.
 pub(crate) fn find(name: &str, variable: &str) -> Option<PathBuf> {
     // A copy of kiln under the name would be replaced by this one, and this one by the copy, for ever.
     if std::env::var(KILN_PASSED_ON).is_ok_and(|process| process == process_id()) {
@@ -18,7 +18,9 @@ pub(crate) fn find(name: &str, variable: &str) -> Option<PathBuf> {
     let own = own_file();
     if let Some(named) = std::env::var_os(variable).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
-        return Some(named).filter(|named| own.is_none() || file_behind(named) != own);
+        if own.is_none() || file_behind(&named) != own {
+            return Some(named);
+        }
     }
     let directories = std::env::var_os(PATH)?;
     std::env::split_paths(&directories)

@@ -261,7 +261,8 @@ fn an_upgrade_reports_its_conflicts() {
     let text = git_env.fail("kiln rpkg upgrade down.q.v2 --workspace v3");
     assert_eq!(
         text,
-        "error: to upgrade a package, it must be in a published state, not \"Draft\"\n"
+        "error: to upgrade a package, it must be in a published state, not \"Draft\"\n\
+         hint: publish it with `kiln rpkg propose down.q.v2` and `kiln rpkg approve down.q.v2`\n"
     );
 }
 

@@ -412,6 +412,14 @@ fn foreign_commands_are_passed_through() {
         "KILN_KPT=$PWD/real/kpt kpt --kubeconfig k live -n shop apply x",
     );
     assert_eq!(flags.stdout, "real --kubeconfig k live -n shop apply x\n");
+    // A variable that names kiln itself names no other kpt.
+    let itself = shell(
+        &test_env,
+        "export KILN_KPT=$(command -v kiln) PATH=$(dirname \"$(command -v kpt)\"):$PWD/real; kpt alpha rpkg get",
+    );
+    assert_eq!(itself.stdout, "real alpha rpkg get\n", "{itself:?}");
+    let wrong = shell(&test_env, "KILN_KPT=/nope/kpt kpt live apply");
+    assert!(wrong.stderr.contains("hint: set KILN_KPT"), "{wrong:?}");
     let missing = shell(&test_env, &format!("{alone}; kpt live apply"));
     assert_eq!(missing.code, Some(1));
     assert_eq!(missing.stderr.lines().count(), 1, "{missing:?}");

@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile};
 use kiln_task::pkg::{DiffError, DiffSides, DiffType, diff_sides};
 
@@ -12,6 +13,7 @@ use super::directory::PackageDirectory;
 use super::sources::{GitTalk, with_sources};
 use super::{DIFFERENCES, errors, named_version, only_argument};
 use crate::compat::Compat;
+use crate::complete;
 use crate::environment::{KPT_EXTERNAL_DIFF, KPT_EXTERNAL_DIFF_OPTS, PATH};
 use crate::error::{CommandError, bail_usage};
 use crate::real_program::is_program;
@@ -28,7 +30,7 @@ pub(super) struct DiffArgs {
     #[arg(value_name = "PKG_PATH@VERSION")]
     packages: Vec<String>,
     /// What to compare: local, remote, combined or 3way. Default: local, with a version combined
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", add = ArgValueCandidates::new(complete::diff_types))]
     diff_type: Option<String>,
     /// Program that compares two directories [env: KPT_EXTERNAL_DIFF]. Default: kiln itself
     #[arg(long, value_name = "PROGRAM")]

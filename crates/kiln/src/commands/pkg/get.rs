@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use kiln_go::quote;
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::paths;
@@ -20,6 +21,7 @@ use super::directory::{PackageDirectory, changes};
 use super::sources::{GitTalk, attribution, with_sources};
 use super::{errors, rules};
 use crate::compat::Compat;
+use crate::complete;
 use crate::error::{CommandError, bail_usage};
 use crate::package::resolve_as_named;
 use crate::package::write::{write, write_new_directory};
@@ -28,20 +30,21 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln pkg get https://example.com/catalog.git/app@v1 app")]
 #[command(
-    override_usage = "kiln pkg get [OPTIONS] <REPO_URI[.git]/PKG_PATH[@VERSION] | oci://IMAGE> [LOCAL_DEST_DIRECTORY]"
+    override_usage = "kiln pkg get [OPTIONS] <REPO_URI[.git]/PKG_PATH[@VERSION]> [DIR]\n       \
+                      kiln pkg get [OPTIONS] <oci://IMAGE> [DIR]"
 )]
 pub(super) struct PkgGetArgs {
     /// Address of the package: a directory in a git repository, or oci:// and an image (required)
     #[arg(value_name = "REPO_URI[.git]/PKG_PATH[@VERSION]")]
     address: Option<String>,
     /// Directory to create. Default: a directory with the name of the package
-    #[arg(value_name = "LOCAL_DEST_DIRECTORY")]
+    #[arg(value_name = "DIR")]
     destination: Option<String>,
     /// kpt ignores more arguments.
     #[arg(hide = true)]
     more: Vec<String>,
     /// Strategy of later updates: resource-merge, fast-forward, force-delete-replace or copy-merge
-    #[arg(long, value_name = "STRATEGY", default_value = "resource-merge")]
+    #[arg(long, value_name = "STRATEGY", default_value = "resource-merge", add = ArgValueCandidates::new(complete::strategies))]
     strategy: String,
     /// Write the name of the package into its package context, for a package that is deployed
     #[arg(long)]
@@ -71,9 +74,8 @@ pub(super) fn cmd_get(ui: &Ui, args: &PkgGetArgs) -> Result<()> {
         };
         let source = source(ui, sources, address)?;
         let destination = find_destination(ui, destination.as_deref(), &source)?;
-        let strategy: Strategy = args.strategy.parse().map_err(|_| {
-            CommandError::usage(format!("unknown update strategy {}", quote(&args.strategy)))
-        })?;
+        let strategy = args.strategy.parse();
+        let strategy: Strategy = strategy.map_err(|_| unknown_strategy(ui, &args.strategy))?;
         let request = GetRequest {
             source,
             name: destination.directory.name.clone(),
@@ -102,6 +104,15 @@ pub(super) fn cmd_get(ui: &Ui, args: &PkgGetArgs) -> Result<()> {
         customize(ui, &mut contents, &request.name, &destination.directory)?;
         destination.directory.write(ui, &before, &contents)
     })
+}
+
+fn unknown_strategy(ui: &Ui, strategy: &str) -> CommandError {
+    let known =
+        "the strategies are resource-merge, fast-forward, force-delete-replace and copy-merge";
+    CommandError {
+        hint: (ui.compat() == Compat::Kiln).then(|| known.to_owned()),
+        ..CommandError::usage(format!("unknown update strategy {}", quote(strategy)))
+    }
 }
 
 /// Where the package comes from.
@@ -210,12 +221,23 @@ fn find_destination(ui: &Ui, named: Option<&str>, source: &GetSource) -> Result<
     let inner = paths::join(&[&cleaned, &base_name(source)]);
     if Path::new(&inner).symlink_metadata().is_ok() {
         let text = format!("destination directory {} already exists", quote(&inner));
-        return Err(errors::typed(ui, text));
+        return Err(exists(ui, &text));
     }
     Ok(Destination {
         directory: PackageDirectory::at(&inner)?,
         exists: false,
     })
+}
+
+fn exists(ui: &Ui, text: &str) -> Error {
+    let error = errors::typed(ui, text);
+    match ui.compat() {
+        Compat::Kiln => {
+            let hint = "name another directory, or update the package that is there with `kiln pkg update`";
+            CommandError::with_hint(error, hint).into()
+        }
+        Compat::Kpt | Compat::KptV039 => error,
+    }
 }
 
 /// The last part of the address.
@@ -245,7 +267,7 @@ impl Destination {
             .with_context(|| format!("cannot read {}", self.directory.shown))?;
         match entries.next() {
             None => Ok(()),
-            Some(_) => Err(errors::typed(ui, "destination directory already exists")),
+            Some(_) => Err(exists(ui, "destination directory already exists")),
         }
     }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileError, KptfileProblem};
 use kiln_krm::paths::join;
 use kiln_pages::report::shell_word;
@@ -16,6 +17,7 @@ use super::sources::{GitTalk, with_sources};
 use super::uncommitted::refuse_uncommitted;
 use super::{DIFFERENCES, errors, named_version, only_argument, rules};
 use crate::compat::Compat;
+use crate::complete;
 use crate::error::CommandError;
 use crate::report::changes::{Made, report_names};
 use crate::report::contents_diff::contents_diff;
@@ -30,7 +32,7 @@ pub(super) struct UpdateArgs {
     #[arg(value_name = "PKG_PATH@VERSION")]
     packages: Vec<String>,
     /// Merge strategy: resource-merge, fast-forward, force-delete-replace or copy-merge. Default: the one in the Kptfile
-    #[arg(long, value_name = "STRATEGY")]
+    #[arg(long, value_name = "STRATEGY", add = ArgValueCandidates::new(complete::strategies))]
     strategy: Option<String>,
     /// Print the changes as a diff, and write nothing
     #[arg(long, conflicts_with = "check")]
@@ -93,7 +95,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
     let planned = changes(&before, &updated.contents);
     let changed = changed_files(&before, &updated.contents, &planned);
     if args.dry_run {
-        print_conflicts(ui, &updated.conflicts);
+        print_conflicts(ui, &updated.conflicts, Made::No);
         print_diff(ui, contents_diff(&before, &updated.contents))?;
         report_names(ui, &changed, Made::No);
         ui.print_message("Dry run: nothing was written.");
@@ -103,7 +105,7 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<ExitCode> {
         refuse_uncommitted(&directory, &before, &planned)?;
     }
     directory.write(ui, &before, &updated.contents)?;
-    print_conflicts(ui, &updated.conflicts);
+    print_conflicts(ui, &updated.conflicts, Made::Yes);
     report_names(ui, &changed, Made::Yes);
     Ok(ExitCode::SUCCESS)
 }
@@ -173,16 +175,20 @@ fn update_error(ui: &Ui, error: &UpdateError) -> Error {
     }
 }
 
-fn print_conflicts(ui: &Ui, conflicts: &[Conflict]) {
+fn print_conflicts(ui: &Ui, conflicts: &[Conflict], made: Made) {
     if ui.compat() != Compat::Kiln {
         return;
     }
     for conflict in conflicts {
         ui.warn(&format!("conflict in {conflict}"));
     }
-    match conflicts.len() {
-        0 => {}
-        1 => ui.print_message("1 conflict; review it with `git diff`"),
-        count => ui.print_message(&format!("{count} conflicts; review them with `git diff`")),
-    }
+    let (count, them) = match conflicts.len() {
+        0 => return,
+        1 => ("1 conflict".to_owned(), "it"),
+        count => (format!("{count} conflicts"), "them"),
+    };
+    ui.print_message(&match made {
+        Made::Yes => format!("{count}; review {them} with `git diff`"),
+        Made::No => count,
+    });
 }

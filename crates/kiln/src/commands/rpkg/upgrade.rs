@@ -7,7 +7,9 @@ use kiln_go::quote;
 use kiln_task::git::Revision;
 use kiln_task::image::SCHEME;
 use kiln_task::merge::{Conflict, Taken};
-use kiln_task::{Engine, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
+use kiln_task::{
+    Engine, Lifecycle, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask,
+};
 
 use super::print_status;
 use crate::complete;
@@ -93,10 +95,7 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
     let session = args.write.open(&args.render.ui(ui))?.with_images()?;
     let local = session.find(name)?.revision;
     if !local.lifecycle.is_published() {
-        bail!(
-            "to upgrade a package, it must be in a published state, not {}",
-            quote(local.lifecycle.as_str())
-        );
+        return Err(not_published(name, local.lifecycle));
     }
     let setup = args.render.check(ui)?;
     let log = args.render.log(ui);
@@ -181,12 +180,27 @@ fn target<'a>(upstream: &UpstreamPackage<'a>, number: i64) -> Result<&'a Revisio
     }
 }
 
+fn not_published(name: &str, lifecycle: Lifecycle) -> anyhow::Error {
+    let error = anyhow!(
+        "to upgrade a package, it must be in a published state, not {}",
+        quote(lifecycle.as_str())
+    );
+    let approve = format!("`kiln rpkg approve {name}`");
+    let hint = match lifecycle {
+        Lifecycle::Draft => format!("publish it with `kiln rpkg propose {name}` and {approve}"),
+        _ => format!("publish it with {approve}"),
+    };
+    CommandError::with_hint(error, hint).into()
+}
+
 fn no_upstream(local: &Revision) -> anyhow::Error {
     let name = quote(&local.name.package.path);
     let Some(lock) = lock_of(local) else {
-        return anyhow!(
+        let error = anyhow!(
             "upstream source not found for package revision {name}: no clone or upgrade type package revision was found in the history of the package"
         );
+        let hint = "only packages that `kiln rpkg clone` has created have an upstream";
+        return CommandError::with_hint(error, hint).into();
     };
     let error = anyhow!(
         "upstream source not found for package revision {name}: no known repository has {} of {}",
