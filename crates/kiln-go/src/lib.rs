@@ -23,7 +23,7 @@ pub mod regexp;
 
 pub use duration::{DurationError, GoDuration};
 pub use errors::{errno_text, error_chain};
-pub use flags::{FlagSet, FlagValue, Key, Parsed, Stop, UsageError};
+pub use flags::{FlagHelp, FlagSet, FlagValue, Key, Parsed, Stop, UsageError};
 pub use json::{escape_html, json_string, push_json_char, push_json_string};
 pub use number::{NumberError, atoi, parse_bool, parse_integer};
 pub use quote::{lower_char, push_quoted_char, quote, quote_char, to_lower, to_upper};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::color::ColorWhen;
 use crate::commands::argocd::ArgocdArgs;
@@ -29,7 +29,7 @@ use crate::commands::wasm::{AlphaArgs, WasmArgs};
 use crate::compat::Compat;
 use crate::deferred::Deferred;
 use crate::flag_values::go_bool;
-use crate::help::with_environment;
+use crate::help::{with_runner_flags, with_sections};
 use crate::kpt_flags::with_kpt_flags;
 
 /// Run KRM functions on packages of Kubernetes resources
@@ -198,8 +198,29 @@ fn grammar(compat: Compat) -> clap::Command {
 /// The whole grammar of `compat`, with everything that help shows.
 pub(crate) fn documented_grammar(compat: Compat) -> clap::Command {
     let mut grammar = grammar(compat);
+    if compat != Compat::KptV039 {
+        grammar = grammar.mut_subcommand(SERVE, with_runner_flags);
+    }
     grammar.build();
-    with_environment(grammar)
+    if compat != Compat::KptV039 {
+        // It takes no flags of other commands.
+        let hide_global = |arg: Arg| match arg.is_global_set() {
+            true => arg.hide(true),
+            false => arg,
+        };
+        grammar = grammar.mut_subcommand(SERVE, |serve| serve.mut_args(hide_global));
+    }
+    with_sections(grammar, compat)
+}
+
+/// The verb whose flags the function runner parses.
+const SERVE: &str = "serve";
+
+/// The help of `kiln serve`.
+pub(crate) fn help_of_serve(compat: Compat) -> String {
+    let mut grammar = documented_grammar(compat);
+    let serve = grammar.find_subcommand_mut(SERVE);
+    serve.map_or_else(String::new, |serve| serve.render_long_help().to_string())
 }
 
 fn is_help(error: &clap::Error) -> bool {

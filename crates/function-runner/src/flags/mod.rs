@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use kiln_evaluators::CacheMode;
-use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
+use kiln_go::{FlagHelp, FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_krm::image::check_prefix;
 use kiln_oci::PullPolicy;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
@@ -115,17 +115,9 @@ struct SecurityFlags {
 impl RunnerFlags {
     /// The flags of a program.
     pub fn new(flavour: Flavour) -> RunnerFlags {
-        let (listen_address, disabled, evaluators) = match flavour {
-            Flavour::FunctionRunner => (
-                "",
-                "",
-                "The evaluators to disable, separated by commas: native, exec, wasm, image, pod",
-            ),
-            Flavour::Serve => (
-                "127.0.0.1",
-                "pod",
-                "The evaluators to disable, separated by commas: native, exec, wasm, image",
-            ),
+        let (listen_address, disabled) = match flavour {
+            Flavour::FunctionRunner => ("", ""),
+            Flavour::Serve => ("127.0.0.1", "pod"),
         };
         let mut set = FlagSet::new(flavour.program());
         RunnerFlags {
@@ -136,7 +128,11 @@ impl RunnerFlags {
                 listen_address,
                 "The `IP` address to listen on; all addresses if empty",
             ),
-            disable_runtimes: set.text("disable-runtimes", disabled, evaluators),
+            disable_runtimes: set.text(
+                "disable-runtimes",
+                disabled,
+                "The evaluators to disable, separated by commas: native, exec, wasm, image, pod",
+            ),
             log_level: set.add(
                 "log-level",
                 2,
@@ -208,6 +204,11 @@ impl RunnerFlags {
     /// The names of the flags that the help describes.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.set.names()
+    }
+
+    /// The flags that the help describes.
+    pub fn help(&self) -> Vec<FlagHelp> {
+        self.set.help()
     }
 
     /// All flags: name, default and description.

@@ -3,7 +3,6 @@
 //! Deliberately absent: everything that Go's package does not have (short names, sub-commands, values from the
 //! environment), and printing: [`Stop`] has what a program prints and how it exits.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use crate::duration::GoDuration;
@@ -23,6 +22,17 @@ struct Flag {
     usage: &'static str,
     default: Setting,
     is_hidden: bool,
+}
+
+/// A flag for a help text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlagHelp {
+    pub name: &'static str,
+    /// What the value is called; empty if there is none.
+    pub value_name: &'static str,
+    pub description: String,
+    /// The default value, unless it is the zero value of its type.
+    pub default: Option<String>,
 }
 
 /// Names a flag and the type of its value.
@@ -271,22 +281,27 @@ impl FlagSet {
         }
     }
 
+    /// The flags that are not hidden, in the order of their names.
+    pub fn help(&self) -> Vec<FlagHelp> {
+        let shown = self.flags.iter().filter(|flag| !flag.is_hidden);
+        let mut help: Vec<FlagHelp> = shown.map(Flag::help).collect();
+        help.sort_by_key(|flag| flag.name);
+        help
+    }
+
     /// All flags in the order of their names, as Go prints them.
     pub fn usage(&self) -> String {
         let mut text = format!("Usage of {}:\n", self.program);
-        let shown = self.flags.iter().filter(|flag| !flag.is_hidden);
-        let sorted: BTreeMap<&str, &Flag> = shown.map(|flag| (flag.name, flag)).collect();
-        for flag in sorted.values() {
-            let (called, usage) = flag.called();
+        for flag in self.help() {
             let mut line = format!("  -{}", flag.name);
-            if !called.is_empty() {
+            if !flag.value_name.is_empty() {
                 line.push(' ');
-                line.push_str(&called);
+                line.push_str(flag.value_name);
             }
             line.push_str(if line.len() <= 4 { "\t" } else { "\n    \t" });
-            line.push_str(&usage.replace('\n', "\n    \t"));
-            if !flag.default.is_zero() {
-                line.push_str(&format!(" (default {})", flag.default.in_usage()));
+            line.push_str(&flag.description.replace('\n', "\n    \t"));
+            if let Some(default) = flag.default {
+                line.push_str(&format!(" (default {default})"));
             }
             text.push_str(&line);
             text.push('\n');
@@ -296,12 +311,22 @@ impl FlagSet {
 }
 
 impl Flag {
+    fn help(&self) -> FlagHelp {
+        let (value_name, description) = self.called();
+        FlagHelp {
+            name: self.name,
+            value_name,
+            description,
+            default: (!self.default.is_zero()).then(|| self.default.in_usage()),
+        }
+    }
+
     /// What the value is called, and the description without backquotes.
-    fn called(&self) -> (String, String) {
+    fn called(&self) -> (&'static str, String) {
         if let Some((before, rest)) = self.usage.split_once('`')
             && let Some((name, after)) = rest.split_once('`')
         {
-            return (name.to_owned(), format!("{before}{name}{after}"));
+            return (name, format!("{before}{name}{after}"));
         }
         let called = match self.default {
             Setting::Bool(_) => "",
@@ -310,7 +335,7 @@ impl Flag {
             Setting::Texts(_) => "value",
             Setting::Duration(_) => "duration",
         };
-        (called.to_owned(), self.usage.to_owned())
+        (called, self.usage.to_owned())
     }
 }
 

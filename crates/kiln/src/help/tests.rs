@@ -1,36 +1,57 @@
-//! Every command has examples, and every variable that the code reads is in the help of the commands that read it.
+//! Every page of the help has examples and fits a terminal, and every variable that the code reads is in the help of the
+//! commands that read it.
 
 use std::path::{Path, PathBuf};
+
+use function_runner::{Flavour, RunnerFlags};
 
 use super::*;
 use crate::cli;
 use crate::compat::Compat;
 
-/// Every command that does something has examples, and every command lists its variables.
-#[track_caller]
-fn check(command: &Command, path: &str) {
+/// Both pages of a command and of those below it: short and long.
+fn pages(command: &Command, path: &str) -> Vec<(String, String)> {
     if command.is_hide_set() || command.get_name() == "help" {
-        return;
+        return Vec::new();
     }
-    let help = command.clone().render_long_help().to_string();
-    assert!(
-        help.contains("\nEnvironment:\n"),
-        "{path} lists no variables"
-    );
-    let is_leaf = !command.has_subcommands();
-    assert!(
-        !is_leaf || help.contains("\nExamples:\n") || path == "kiln serve",
-        "{path} has no examples"
-    );
+    let mut narrow = command.clone().term_width(80);
+    let short = narrow.render_help().to_string();
+    let long = narrow.render_long_help().to_string();
+    let mut pages = vec![
+        (format!("{path} -h"), short),
+        (format!("{path} --help"), long),
+    ];
     for below in command.get_subcommands() {
-        check(below, &format!("{path} {}", below.get_name()));
+        pages.extend(self::pages(below, &format!("{path} {}", below.get_name())));
     }
+    pages
 }
 
 #[test]
-fn every_command_has_examples_and_variables() {
-    for compat in [Compat::Kiln, Compat::KptV039] {
-        check(&cli::documented_grammar(compat), "kiln");
+fn every_page_has_examples_and_variables_and_fits_a_terminal() {
+    for compat in [Compat::Kiln, Compat::Kpt, Compat::KptV039] {
+        let pages = pages(&cli::documented_grammar(compat), "kiln");
+        assert!(pages.len() > 10);
+        for (path, help) in pages {
+            for section in ["Examples", "Environment"] {
+                let heading = format!("\n{section}:\n");
+                assert_eq!(help.matches(&heading).count(), 1, "{path}: {section}");
+            }
+            let wide = help.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{path}");
+        }
+    }
+}
+
+/// The function runner parses the flags, so the grammar could forget one.
+#[test]
+fn the_help_of_serve_has_the_flags_that_it_parses() {
+    let help = cli::help_of_serve(Compat::Kiln);
+    for flag in RunnerFlags::new(Flavour::Serve).names() {
+        assert!(help.contains(&format!("--{flag}")), "{flag}");
+    }
+    for hidden in ["--pod-ttl", "--kubeconfig", "--color <WHEN>", "[FLAGS]"] {
+        assert!(!help.contains(hidden), "{hidden}");
     }
 }
 

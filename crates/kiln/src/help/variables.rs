@@ -41,22 +41,22 @@ const IMAGES: &[&str] = &["fn", "lock", "argocd", "helm", "policy", "push", "mig
 /// Commands that use images in registries.
 const REGISTRIES: &[&str] = &[
     "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
-    "pkg", "doctor",
+    "pkg", "doctor", "serve",
 ];
 /// Commands that keep images or modules.
 const STORES: &[&str] = &[
     "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
-    "cache", "doctor",
+    "cache", "doctor", "serve",
 ];
 /// Commands with a file in the directory for caches.
 const CACHES: &[&str] = &[
     "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
-    "pkg", "repo", "cache", "doctor",
+    "pkg", "repo", "cache", "doctor", "serve",
 ];
 /// Commands that read files below the home directory.
 const HOMES: &[&str] = &[
     "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "image", "wasm", "alpha",
-    "pkg", "repo", "cache", "doctor", "live",
+    "pkg", "repo", "cache", "doctor", "serve", "live",
 ];
 
 /// In the order of the help: those of few commands first.
@@ -154,7 +154,9 @@ pub(super) const VARIABLES: &[Variable] = &[
     variable(
         KILN_POLICY,
         "Policy of functions without --policy",
-        FUNCTIONS,
+        &[
+            "fn", "lock", "argocd", "helm", "policy", "push", "rpkg", "migrate", "serve",
+        ],
     ),
     variable(
         TRACEPARENT,
@@ -177,7 +179,7 @@ pub(super) const VARIABLES: &[Variable] = &[
         XDG_CONFIG_HOME,
         "Directory for configuration; default: ~/.config",
         &[
-            "fn", "argocd", "helm", "policy", "push", "rpkg", "repo", "cache", "migrate",
+            "fn", "argocd", "helm", "policy", "push", "rpkg", "repo", "cache", "migrate", "serve",
         ],
     ),
     variable(

@@ -32,6 +32,25 @@ fn functions_and_versions_are_completed() {
     assert!(found.contains(&"set-labels:v0.2.0".to_owned()), "{found:?}");
     let found = complete(&test_env, &["kiln", "function", "doc", "gate"]);
     assert_eq!(found, ["gatekeeper"]);
+    let catalog = "ghcr.io/kptdev/krm-functions-catalog";
+    let found = complete(
+        &test_env,
+        &["kiln", "fn", "eval", "-i", &format!("{catalog}/set-l")],
+    );
+    assert_eq!(found, [format!("{catalog}/set-labels")]);
+    let found = complete(
+        &test_env,
+        &["kiln", "fn", "eval", "-i", "example.com/set-l"],
+    );
+    assert!(found.is_empty(), "{found:?}");
+    for verb in ["get", "update"] {
+        let found = complete(&test_env, &["kiln", "pkg", verb, "--strategy", "f"]);
+        assert_eq!(found, ["fast-forward", "force-delete-replace"]);
+    }
+    let found = complete(&test_env, &["kiln", "pkg", "diff", "--diff-type", ""]);
+    assert_eq!(found, ["local", "remote", "combined", "3way"]);
+    let found = complete(&test_env, &["kiln", "serve", "--tls-self"]);
+    assert_eq!(found, ["--tls-self-signed"]);
     let found = complete(&test_env, &["kiln", "rpk"]);
     assert_eq!(found, ["rpkg"]);
 }

@@ -10,6 +10,7 @@ use function_runner::{Environment, Flavour, RunnerFlags, serve};
 use kiln_go::{Stop, UsageError};
 use kiln_krm::similar_name;
 
+use crate::cli;
 use crate::error::CommandError;
 use crate::ui::Ui;
 
@@ -30,8 +31,8 @@ pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
     let flags = RunnerFlags::new(Flavour::Serve);
     let mut config = match flags.parse(args.flags, &environment) {
         Ok(config) => config,
-        Err(Stop::Help(text)) => {
-            ui.write_data(text.as_bytes())?;
+        Err(Stop::Help(_)) => {
+            ui.write_data(cli::help_of_serve(ui.compat()).as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
         Err(Stop::Usage(error)) => return Err(usage_error(&flags, &error).into()),
@@ -55,7 +56,7 @@ fn usage_error(flags: &RunnerFlags, error: &UsageError) -> CommandError {
         None => (error.message.clone(), None),
         Some(name) => (
             format!("unknown flag --{name}"),
-            similar_name(name, flags.names()),
+            similar_name(name, flags.names().chain(["help"])),
         ),
     };
     CommandError {
