@@ -2,8 +2,13 @@
 
 use std::ffi::OsString;
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+use kiln_krm::similar_name;
+
+use crate::cli;
+use crate::compat::Compat;
+use crate::environment::KILN_KPT;
 
 /// The error of clap about `args` in kpt's words; `None` for help, which is not an error.
 pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
@@ -20,9 +25,15 @@ pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             let message = format!("unknown command {name:?} for \"kpt\"");
-            Some(match other_name(name, args) {
-                Some(meant) => format!("{message}\n\nDid you mean this?\n\t{meant}\n"),
-                None => message,
+            let group = args.windows(2).find(|pair| pair[1] == name);
+            let group = group.and_then(|pair| pair[0].to_str());
+            Some(match (other_name(name, args), group) {
+                (Some(meant), _) => format!("{message}\n\nDid you mean this?\n\t{meant}\n"),
+                // Only a program called kpt passes these on.
+                (None, Some(group @ ("live" | "alpha"))) => {
+                    format!("{message}\nhint: {}", needs_kpt(group, name))
+                }
+                (None, _) => message,
             })
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
@@ -64,15 +75,107 @@ fn other_name(name: &str, args: &[OsString]) -> Option<&'static str> {
     is_pkg.then_some(*meant)
 }
 
-/// Adds the verb that the user may have meant.
+/// Adds the verbs that the user may have meant, or how to run kpt's in place of clap's suggestions.
 pub(crate) fn suggest_verb(error: &mut Error, args: &[OsString]) {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    if let Some(meant) = other_name(name, args) {
-        let meant = ContextValue::Strings(vec![meant.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, meant);
+    let (name, grammar) = (name.clone(), cli::documented_grammar(Compat::Kiln));
+    let group = VerbGroup::of(&grammar, &name, args);
+    let meant = match other_name(&name, args) {
+        Some(meant) => vec![meant.to_owned()],
+        None => group.similar(&name),
+    };
+    let advice = group.advice(&name).filter(|_| meant.is_empty());
+    match meant.is_empty() {
+        true => error.remove(ContextKind::SuggestedSubcommand),
+        false => error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(meant),
+        ),
+    };
+    if let Some(advice) = advice {
+        let advice = ContextValue::StyledStrs(vec![advice.into()]);
+        error.insert(ContextKind::Suggested, advice);
     }
+}
+
+/// The command whose verb the command line gets wrong.
+struct VerbGroup<'a> {
+    /// Without the program: `pkg`, `alpha wasm`.
+    path: Vec<&'a str>,
+    command: &'a Command,
+}
+
+impl<'a> VerbGroup<'a> {
+    fn of(grammar: &'a Command, name: &str, args: &[OsString]) -> VerbGroup<'a> {
+        let mut group = VerbGroup {
+            path: Vec::new(),
+            command: grammar,
+        };
+        let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+        // Flags and their values are not commands.
+        for word in words.take_while(|word| *word != name) {
+            if let Some(command) = group.command.find_subcommand(word) {
+                group.path.push(command.get_name());
+                group.command = command;
+            }
+        }
+        group
+    }
+
+    /// The verbs with a similar name. Users who forget the group get the verbs of all groups.
+    fn similar(&self, name: &str) -> Vec<String> {
+        let exact = match self.path.is_empty() {
+            true => self.in_groups(|verbs| verbs.iter().find(|verb| **verb == name).copied()),
+            false => Vec::new(),
+        };
+        if !exact.is_empty() {
+            return exact;
+        }
+        let own = similar_name(name, verbs(self.command));
+        match (own, self.path.is_empty()) {
+            (Some(own), _) => vec![own.to_owned()],
+            (None, true) => self.in_groups(|verbs| similar_name(name, verbs.iter().copied())),
+            (None, false) => Vec::new(),
+        }
+    }
+
+    /// One verb of each group, with the name of the group.
+    fn in_groups(&self, choose: impl Fn(&[&'a str]) -> Option<&'a str>) -> Vec<String> {
+        let groups = shown(self.command).filter_map(|group| {
+            let verbs: Vec<&str> = verbs(group).collect();
+            Some(format!("{} {}", group.get_name(), choose(&verbs)?))
+        });
+        groups.collect()
+    }
+
+    /// How to run a command that kpt has below the group.
+    fn advice(&self, name: &str) -> Option<String> {
+        match (&self.path[..], name) {
+            (["alpha"], "rpkg" | "repo") => Some(format!("`kiln {name}` has these commands")),
+            (["live" | "alpha"], _) => Some(needs_kpt(self.path[0], name)),
+            _ => None,
+        }
+    }
+}
+
+fn needs_kpt(group: &str, name: &str) -> String {
+    format!(
+        "kiln does not have `{group} {name}`: run `kpt {group} {name}`; if kpt is a link to kiln, the next kpt on the PATH runs, or the one that {KILN_KPT} names"
+    )
+}
+
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    let commands = command.get_subcommands();
+    commands.filter(|command| !command.is_hide_set() && command.get_name() != "help")
+}
+
+/// The names of commands with the other names that help shows.
+fn verbs(command: &Command) -> impl Iterator<Item = &str> {
+    shown(command).flat_map(|command| {
+        std::iter::once(command.get_name()).chain(command.get_visible_aliases())
+    })
 }
 
 fn unknown_flag(argument: &str, args: &[OsString]) -> String {

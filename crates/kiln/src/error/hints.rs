@@ -2,7 +2,7 @@
 
 use kiln_krm::check::{ListKind, ListNotKrm};
 use kiln_krm::kptfile::{KptfileProblem, PipelineProblem};
-use kiln_krm::record::DecodeError;
+use kiln_krm::record::{DecodeError, Misfit};
 use kiln_policy::PolicyRefusal;
 use kiln_render::{Exit, Failure};
 use kiln_runtime::{ExecProblem, PeerProblem, StartError};
@@ -181,10 +181,21 @@ fn pipeline(problem: PipelineProblem) -> &'static str {
     }
 }
 
+/// A hint for each field, with its line if there are several.
+fn misfit_hints(misfits: &[Misfit]) -> String {
+    if let [misfit] = misfits {
+        return misfit.problem.hint();
+    }
+    let hints = misfits
+        .iter()
+        .map(|Misfit { line, problem }| format!("line {line}: {}", problem.hint()));
+    hints.collect::<Vec<_>>().join("; ")
+}
+
 fn kptfile(problem: &KptfileProblem) -> Option<String> {
     let hint = match problem {
         KptfileProblem::Decode(DecodeError::Misfits(misfits)) => {
-            return misfits.first().map(|misfit| misfit.problem.hint());
+            return Some(misfit_hints(misfits));
         }
         KptfileProblem::Missing(_) => {
             "a package needs a Kptfile, which `kiln pkg init` writes; `kiln fn eval` works without one"

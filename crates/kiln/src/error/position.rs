@@ -95,6 +95,8 @@ pub(super) struct FunctionEntry {
     /// The image or command line.
     pub(super) name: String,
     pub(super) is_image: bool,
+    /// The version of the image beside its name, which may be a range of versions.
+    pub(super) tag: Option<String>,
     pub(super) position: FilePosition,
     /// Relative to the Kptfile.
     pub(super) config_path: Option<String>,
@@ -113,6 +115,7 @@ pub(super) fn function_entry(
     let image = scalar("image");
     Some(FunctionEntry {
         is_image: image.is_some(),
+        tag: scalar("tag").filter(|tag| !tag.is_empty()),
         name: image.or_else(|| scalar("exec"))?,
         position: position_of(function, kptfile, &text)?,
         config_path: scalar("configPath"),

@@ -3,7 +3,7 @@
 use anyhow::Error;
 use kiln_go::quote;
 use kiln_krm::check::ListKind;
-use kiln_krm::image::{DEFAULT_PREFIX, with_prefix};
+use kiln_krm::image::{self, DEFAULT_PREFIX, ImageRef, TagRequest, with_prefix};
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;
@@ -20,7 +20,7 @@ use super::{CommandError, ErrorClass, FilePosition, hints};
 use crate::compat::Compat;
 use crate::functions::container_functions;
 use crate::functions::evaluators::EvaluatorSetup;
-use crate::functions::unknown_function::{UnknownFunction, unknown_image};
+use crate::functions::unknown_function::{UnknownFunction, image_hint, range_hint, unknown_image};
 use crate::ui::Ui;
 
 /// The package of a render, from which positions and hints are found.
@@ -63,10 +63,9 @@ impl RenderErrors<'_> {
         let entry = entry.and_then(|place| function_entry(self.files, &kptfile, place));
         let config = entry.as_ref().and_then(|entry| entry.config_path.as_ref());
         let config = config.map(|path| self.show(&paths::join(&[&directory, path])));
-        let image = entry.as_ref().filter(|entry| entry.is_image);
-        let image = image.map(|entry| with_prefix(self.prefix(), &entry.name));
-        let unknown = image.filter(|_| did_not_run(failure));
-        let unknown = unknown.and_then(|image| unknown_image(&image));
+        let image = entry.as_ref().filter(|_| did_not_run(failure));
+        let image = image.and_then(|entry| self.image(entry));
+        let unknown = image.as_ref().and_then(|image| unknown_image(image));
         let (function, position) = match entry {
             Some(FunctionEntry { name, position, .. }) => (Some(name), Some(position)),
             None => (None, None),
@@ -82,9 +81,11 @@ impl RenderErrors<'_> {
                 file: self.show(&position.file),
                 ..position
             }),
-            hint: unknown
-                .and_then(|unknown| unknown.suggestion)
-                .or_else(|| self.hint(failure, config.as_deref())),
+            hint: match (image, self.hint(failure, config.as_deref()), failure) {
+                (Some(image), hint, Failure::NoMatchingTag(_)) => range_hint(&image, hint),
+                (Some(image), hint, _) => image_hint(&image, hint),
+                (None, hint, _) => hint,
+            },
         }
     }
 
@@ -95,11 +96,17 @@ impl RenderErrors<'_> {
         kptfile: &str,
         unknown: Option<&UnknownFunction>,
     ) -> Option<String> {
-        match failure {
-            Failure::Unavailable(_) => {
-                let unknown = unknown.filter(|unknown| unknown.suggestion.is_some());
-                unknown.map(|unknown| format!("Error: {}", not_available(unknown)))
+        let meant = unknown.filter(|unknown| unknown.suggestion.is_some());
+        match (failure, meant) {
+            (Failure::Unavailable(_) | Failure::Exit(_), Some(unknown)) => {
+                Some(format!("Error: {}", unknown.message()))
             }
+            (failure, _) => self.message_of(failure, kptfile),
+        }
+    }
+
+    fn message_of(&self, failure: &Failure, kptfile: &str) -> Option<String> {
+        match failure {
             Failure::Exit(exit) => Some(format!("Error: function failed: {}", exit.text)),
             Failure::File(file) => {
                 let shown = self.show(&file.path);
@@ -179,6 +186,29 @@ impl RenderErrors<'_> {
             }
             failure => hints::call(failure, config),
         }
+    }
+
+    /// The image of an entry, if it is one, without a version if the version is a range.
+    fn image(&self, entry: &FunctionEntry) -> Option<String> {
+        let image = with_prefix(self.prefix(), &entry.name);
+        let image = Some(image).filter(|_| entry.is_image)?;
+        let Some(tag) = &entry.tag else {
+            return Some(image);
+        };
+        let reference = image::normalize(&image).ok()?;
+        let tag = match TagRequest::parse(tag).ok()? {
+            TagRequest::Exact(tag) | TagRequest::Literal { tag, .. } => Some(tag),
+            TagRequest::Constraint(_) => None,
+        };
+        let digest = None;
+        Some(
+            ImageRef {
+                tag,
+                digest,
+                ..reference
+            }
+            .to_string(),
+        )
     }
 
     /// The prefix for image names without a registry.
@@ -261,8 +291,10 @@ pub(crate) fn call_error(ui: &Ui, failure: &Failure, target: &Target) -> Command
         _ => None,
     };
     let message = match (failure, &unknown) {
-        (Failure::Unavailable(_), Some(unknown)) if unknown.suggestion.is_some() => {
-            format!("error: {}", not_available(unknown))
+        (Failure::Unavailable(_) | Failure::Exit(_), Some(unknown))
+            if unknown.suggestion.is_some() =>
+        {
+            format!("error: {}", unknown.message())
         }
         (Failure::Exit(exit), _) if is_own => format!("error: function failed: {}", exit.text),
         (Failure::Exit(_), _) => return CommandError::logged(),
@@ -276,23 +308,20 @@ pub(crate) fn call_error(ui: &Ui, failure: &Failure, target: &Target) -> Command
         return error;
     }
     let function = FunctionSpec::new(target.clone()).name().to_owned();
+    let hint = match failure {
+        Failure::Unavailable(unavailability) => {
+            container_functions::unavailable(unavailability.error(), &[(None, function.clone())])
+        }
+        failure => hints::call(failure, None),
+    };
     CommandError {
-        hint: match (unknown.and_then(|unknown| unknown.suggestion), failure) {
-            (Some(suggestion), _) => Some(suggestion),
-            (None, Failure::Unavailable(unavailability)) => container_functions::unavailable(
-                unavailability.error(),
-                &[(None, function.clone())],
-            ),
-            (None, failure) => hints::call(failure, None),
+        hint: match target {
+            Target::Image(image) if did_not_run(failure) => image_hint(image, hint),
+            _ => hint,
         },
         function: Some(function),
         ..error
     }
-}
-
-/// The message for a function that is not built in, if nothing can run its image.
-fn not_available(unknown: &UnknownFunction) -> String {
-    format!("{}, and its image is not available", unknown.problem)
 }
 
 /// Whether the image could not be run at all, perhaps because it does not exist.
@@ -300,6 +329,7 @@ fn did_not_run(failure: &Failure) -> bool {
     match failure {
         Failure::Unavailable(_)
         | Failure::NotFound(_)
+        | Failure::NoMatchingTag(_)
         | Failure::NotStarted(_)
         | Failure::Text(_) => true,
         Failure::Remote { problem, .. } => problem.is_none(),

@@ -54,6 +54,8 @@ pub(crate) fn unavailable(
     let not_found = error.downcast_ref::<NotFoundThenUnavailable>();
     let left = not_found.and_then(|both| both.not_found.downcast_ref::<LeftToNext>());
     Some(match left {
+        // An engine would pull the same image from the same registry.
+        Some(LeftToNext(error @ ImageRunError::Pull { .. })) => image_hint(error),
         Some(LeftToNext(error)) => format!("{}; or: {}", image_hint(error), hint(functions)),
         None => hint(functions),
     })

@@ -1,4 +1,4 @@
-//! `kiln fn doc`: runs an image with `--help`.
+//! `kiln fn doc`: prints the documentation of a built-in function, or runs an image with `--help`.
 
 use std::sync::Arc;
 
@@ -6,24 +6,29 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use kiln_container::{CommandStyle, PullPolicy};
 use kiln_evaluators::PolicyGuard;
+use kiln_functions::registry::{FunctionInfo, Registry};
 use kiln_krm::image::with_prefix;
 use kiln_krm::{Dialect, Wrapper, write_list};
 use kiln_policy::RunWay;
 use kiln_runtime::process::FinishedProcess;
 use kiln_runtime::{FunctionSpec, NotFoundThenUnavailable, RunContext, RunError};
 
+use crate::commands::function::print_doc;
 use crate::compat::Compat;
 use crate::error::{CommandError, ErrorClass, bail_usage};
 use crate::functions::container_functions;
 use crate::functions::flags::checked_prefix;
 use crate::functions::image_runtime::{ImageEvaluators, ImageRuntimeFlags, ImageSettings};
 use crate::functions::policy::{self, PolicyFlags};
+use crate::functions::unknown_function::{image_hint, unknown_image};
 use crate::image_store::FunctionPulls;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  kiln fn doc --image example.com/set-name:v1")]
+#[command(
+    after_help = "Examples:\n  kiln fn doc --image set-labels:v0.2.0\n  kiln fn doc --image example.com/set-name:v1"
+)]
 #[command(override_usage = "kiln fn doc --image IMAGE [--image-prefix PREFIX]")]
 pub(crate) struct DocArgs {
     /// Image whose documentation to print
@@ -55,11 +60,17 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         bail_usage!("image must be specified");
     }
     let image = with_prefix(&prefix, &args.image);
+    if let Some(info) = built_in(ui, &image) {
+        return print_doc(ui, info);
+    }
     let settings = ImageSettings {
         pull_policy: PullPolicy::IfNotPresent,
         mounts: Vec::new(),
         user: None,
-        style: CommandStyle::Kpt,
+        style: match ui.compat() {
+            Compat::Kiln => CommandStyle::Kiln,
+            Compat::Kpt | Compat::KptV039 => CommandStyle::Kpt,
+        },
         variables: Vec::new(),
         pulls: Arc::new(FunctionPulls(ui.clone())),
     };
@@ -71,25 +82,14 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         cancel: on_interrupt(),
         ..RunContext::default()
     };
-    let finished = help(&images, policy.as_ref(), &image, &empty_list, &ctx).map_err(|error| {
-        let hint = match &error {
-            RunError::Unavailable(error) | RunError::NotFound(error) => {
-                let functions = [(None, image.clone())];
-                container_functions::unavailable(&**error, &functions)
-            }
-            _ => None,
-        };
-        let error = CommandError::from(anyhow::Error::from(error));
-        match hint.filter(|_| ui.compat() == Compat::Kiln) {
-            Some(hint) => CommandError {
-                class: ErrorClass::Unavailable,
-                hint: Some(hint),
-                ..error
-            },
-            None => error,
-        }
-    })?;
+    let finished = help(&images, policy.as_ref(), &image, &empty_list, &ctx);
+    let finished = finished.map_err(|error| help_error(ui, &image, error))?;
     if finished.exit_code != 0 {
+        if let Some(error) = unknown_function(ui, &image)
+            && finished.exit_code == NOT_RUN_BY_ENGINE
+        {
+            return Err(error.into());
+        }
         ui.print_stderr(&image, &finished.stderr);
         return Err(anyhow!(
             "please ensure the container has an entrypoint and it supports --help flag: {}",
@@ -99,6 +99,49 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     let mut text = finished.stdout;
     text.push(b'\n');
     ui.write_data(&text)
+}
+
+/// What container engines return if they cannot run an image.
+const NOT_RUN_BY_ENGINE: i32 = 125;
+
+/// The built-in function that a render runs in place of the image. kpt runs every image.
+fn built_in(ui: &Ui, image: &str) -> Option<&'static FunctionInfo> {
+    let registry = Registry::builtin();
+    let info = registry.function_of_image(image)?;
+    let is_built_in = registry.find_image(image).is_some();
+    (ui.compat() == Compat::Kiln && is_built_in).then_some(info)
+}
+
+fn help_error(ui: &Ui, image: &str, error: RunError) -> CommandError {
+    let (RunError::Unavailable(cause) | RunError::NotFound(cause)) = &error else {
+        return CommandError::from(anyhow::Error::from(error));
+    };
+    if let Some(error) = unknown_function(ui, image) {
+        return error;
+    }
+    let functions = [(None, image.to_owned())];
+    let hint = container_functions::unavailable(&**cause, &functions);
+    let hint = image_hint(image, hint);
+    let error = CommandError::from(anyhow::Error::from(error));
+    match hint.filter(|_| ui.compat() == Compat::Kiln) {
+        Some(hint) => CommandError {
+            class: ErrorClass::Unavailable,
+            hint: Some(hint),
+            ..error
+        },
+        None => error,
+    }
+}
+
+/// The error for a misspelt name or version.
+fn unknown_function(ui: &Ui, image: &str) -> Option<CommandError> {
+    let unknown = unknown_image(image).filter(|_| ui.compat() == Compat::Kiln)?;
+    let suggestion = unknown.suggestion.as_ref()?;
+    Some(CommandError {
+        class: ErrorClass::Unavailable,
+        hint: Some(suggestion.clone()),
+        ..CommandError::new(format!("error: {}", unknown.message()))
+    })
 }
 
 /// The documentation of an image, by kiln itself or else by an engine.

@@ -5,7 +5,7 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use kiln_functions::registry::FunctionInfo;
 
-use super::{find, split_version};
+use super::documented;
 use crate::complete;
 use crate::ui::Ui;
 
@@ -13,14 +13,13 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  kiln function doc set-labels")]
 pub(super) struct DocArgs {
-    /// Name of the function
+    /// Name of the function, or NAME:VERSION
     #[arg(add = ArgValueCompleter::new(complete::functions))]
     name: String,
 }
 
 pub(super) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
-    let (name, _) = split_version(&args.name);
-    print(ui, find(name)?)
+    print(ui, documented(&args.name)?)
 }
 
 pub(super) fn print(ui: &Ui, info: &FunctionInfo) -> Result<()> {

@@ -66,8 +66,7 @@ pub(crate) fn cmd_as_function(ui: &Ui, name: &str, args: &[OsString]) -> Result<
     match args {
         [] => run::run(ui, name),
         [flag] if flag == "--help" || flag == "--doc" => {
-            let (name, _) = split_version(name);
-            doc::print(ui, find(name)?).map(|()| ExitCode::SUCCESS)
+            doc::print(ui, documented(name)?).map(|()| ExitCode::SUCCESS)
         }
         [first, ..] => bail_usage!(
             "{name} reads a ResourceList from standard input and takes no arguments, got {}",
@@ -86,6 +85,15 @@ fn find(name: &str) -> Result<&'static FunctionInfo> {
         Some(info) => Ok(info),
         None => Err(refused(unknown_name(name))),
     }
+}
+
+/// The function `NAME` or `NAME:VERSION`, if it has that version.
+fn documented(function: &str) -> Result<&'static FunctionInfo> {
+    let (name, version) = split_version(function);
+    if version.is_some() {
+        function_version(function)?;
+    }
+    find(name)
 }
 
 /// The name and the version of `NAME:VERSION`.
