@@ -280,7 +280,9 @@ mod tests {
     #[test]
     fn a_program_that_does_not_run_is_a_line() {
         let mut out = Vec::new();
-        let run = || bail!("\"crun\": exit status: 1\nunknown version of cgroups\n");
+        let run = || -> anyhow::Result<f64> {
+            bail!("\"crun\": exit status: 1\nunknown version of cgroups\n")
+        };
         assert!(other(&mut out, "crun run", run).unwrap().is_none());
         let text = String::from_utf8(out).unwrap();
         let expected = "does not run here: unknown version of cgroups\n";

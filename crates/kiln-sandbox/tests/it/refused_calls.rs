@@ -85,7 +85,12 @@ pub(crate) const POD: RefusedCalls = RefusedCalls {
 pub(crate) const OLD_POD: RefusedCalls = RefusedCalls {
     name: "pod of an old engine",
     missing: &[&[libc::SYS_clone3]],
-    forbidden: &[OLDER_MOUNTS, SINCE_5_2, SINCE_5_9, ADMINISTRATION],
+    forbidden: &[
+        OLDER_MOUNTS,
+        SINCE_5_2,
+        &[libc::SYS_openat2, libc::SYS_close_range],
+        ADMINISTRATION,
+    ],
     no_namespaces: true,
 };
 
