@@ -134,13 +134,17 @@ fn no_text_of_a_result_shows_a_value() {
 /// They quote annotations that the function set.
 #[test]
 fn errors_after_a_function_show_no_values() {
-    for annotation in ["index", "path", "package-path"] {
+    // The index matters in a file with several resources.
+    for (annotation, old, value) in [
+        ("index", ".0.", "hunter2-text"),
+        ("index", ".*", "hunter2-text"),
+        ("path", ".*", "../hunter2-text"),
+        ("package-path", ".*", "hunter2-text"),
+    ] {
         let env = package("pass");
-        let value = match annotation {
-            "path" => "../hunter2-text",
-            _ => "hunter2-text",
-        };
-        let script = format!("#!/bin/sh\nsed 's#\\(io/{annotation}\\): .*#\\1: {value}#'\n");
+        let other = MARKED.replace("settings", "other");
+        env.write("pkg/settings.yaml", &format!("{MARKED}---\n{other}"));
+        let script = format!("#!/bin/sh\nsed 's#\\(io/{annotation}\\): {old}#\\1: {value}#'\n");
         env.write_program("set", &script);
         let program = env.work().join("set").display().to_string();
         let kptfile = format!(
