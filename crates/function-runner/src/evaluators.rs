@@ -9,7 +9,7 @@ use kiln_evaluators::{
     ChainOptions, ExecOptions, NativeForm, NativeOptions, PolicyGuard, VerifierOptions,
     WasmChainOptions, WasmImageOrder, WasmPrograms,
 };
-use kiln_exec::{ExecEvaluator, ImageTable, TableEvaluator, TableEvent};
+use kiln_exec::{ExecEvaluator, ImageTable, TableEvent, WatchedTable};
 use kiln_policy::{LoadedPolicy, PolicyEvent};
 use kiln_runtime::FileValueError;
 use kiln_sandbox::{
@@ -64,6 +64,7 @@ pub(crate) fn prepare(
             image,
             policy: policy(config, environment)?,
             image_prefix: Some(config.default_image_prefix.clone()),
+            own_program: Some(environment.program.clone()),
             ..ChainOptions::default()
         },
         sandbox: measures,
@@ -144,9 +145,7 @@ fn exec(
         measures.extend(sandbox.measures().iter().map(ToString::to_string));
         programs = programs.with_sandbox(Arc::new(sandbox));
     }
-    let table = path
-        .map(|path| load_table(path, config, programs.clone()))
-        .transpose()?;
+    let table = path.map(|path| load_table(path, config)).transpose()?;
     Ok(Some(ExecOptions { programs, table }))
 }
 
@@ -163,7 +162,7 @@ fn table_path(config: &RunnerConfig) -> Option<PathBuf> {
     Some(path.clone())
 }
 
-fn load_table(path: PathBuf, config: &RunnerConfig, exec: ExecEvaluator) -> Result<TableEvaluator> {
+fn load_table(path: PathBuf, config: &RunnerConfig) -> Result<WatchedTable> {
     let name = path.display().to_string();
     let listener = move |event: TableEvent<'_>| match event {
         TableEvent::Replaced(table) => {
@@ -176,14 +175,13 @@ fn load_table(path: PathBuf, config: &RunnerConfig, exec: ExecEvaluator) -> Resu
             );
         }
     };
-    let evaluator = TableEvaluator::load(
+    let table = WatchedTable::load(
         path,
         config.functions.clone(),
         config.default_image_prefix.clone(),
-        exec,
         listener,
     );
-    let evaluator = evaluator.map_err(|error| {
+    let table = table.map_err(|error| {
         let hint = "use --config for another file, or --disable-runtimes=exec to disable the exec evaluator";
         match error {
             FileValueError::Make(reason) => anyhow!("invalid configuration of the exec evaluator: {reason}"),
@@ -191,8 +189,8 @@ fn load_table(path: PathBuf, config: &RunnerConfig, exec: ExecEvaluator) -> Resu
                 .context(format!("cannot read the configuration of the exec evaluator ({hint})")),
         }
     })?;
-    log_table(&evaluator.table());
-    Ok(evaluator)
+    log_table(&table.table());
+    Ok(table)
 }
 
 fn is_there(path: &Path) -> bool {

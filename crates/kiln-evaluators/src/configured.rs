@@ -1,12 +1,14 @@
 //! Images whose evaluator is configured by a table of this machine or by FunctionConfig objects of a cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kiln_exec::{ExecEvaluator, TableEvaluator};
+use kiln_exec::{ExecEvaluator, WatchedTable};
 use kiln_functions::NativeEvaluator;
 use kiln_krm::image::with_prefix;
 use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
+
+use crate::function_links::linked_function;
 
 /// The programs and built-in functions that FunctionConfig objects of the cluster map images to. The objects come,
 /// change and go. Images are full names.
@@ -21,9 +23,27 @@ pub trait FunctionConfigs: Send + Sync {
 /// Programs, and images that FunctionConfigs or else a table map to programs.
 pub(crate) struct ConfiguredPrograms {
     pub(crate) programs: ExecEvaluator,
-    pub(crate) table: Option<TableEvaluator>,
+    pub(crate) table: Option<WatchedTable>,
     pub(crate) prefix: String,
     pub(crate) configs: Option<Arc<dyn FunctionConfigs>>,
+    pub(crate) own_program: Option<PathBuf>,
+}
+
+impl ConfiguredPrograms {
+    fn program(&self, image: &str) -> Option<PathBuf> {
+        let configs = self.configs.as_ref();
+        let configured = configs.and_then(|it| it.program(&with_prefix(&self.prefix, image)));
+        configured.or_else(|| self.table.as_ref()?.program(image))
+    }
+
+    fn run(&self, program: &Path, image: &str) -> Result<Found, FindError> {
+        if let Some(function) = linked_function(program, image, self.own_program.as_deref()) {
+            return Ok(self.programs.find_as(program, function));
+        }
+        let program = program.to_string_lossy().into_owned();
+        self.programs
+            .find(&FunctionSpec::new(Target::Program(program)))
+    }
 }
 
 impl Evaluator for ConfiguredPrograms {
@@ -31,18 +51,9 @@ impl Evaluator for ConfiguredPrograms {
         let Target::Image(image) = &function.target else {
             return self.programs.find(function);
         };
-        let program = self.configs.as_ref().and_then(|configs| {
-            let image = with_prefix(&self.prefix, image);
-            configs.program(&image)
-        });
-        match (program, &self.table) {
-            (Some(program), _) => {
-                let program = program.to_string_lossy().into_owned();
-                self.programs
-                    .find(&FunctionSpec::new(Target::Program(program)))
-            }
-            (None, Some(table)) => table.find(function),
-            (None, None) => Err(FindError::not_found(function)),
+        match self.program(image) {
+            Some(program) => self.run(&program, image),
+            None => Err(FindError::not_found(function)),
         }
     }
 }

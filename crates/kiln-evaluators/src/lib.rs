@@ -23,17 +23,19 @@
 
 mod cached;
 mod configured;
+mod function_links;
 mod pinned;
 mod policed;
 mod policy_guard;
 mod wasm_programs;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use cached::{AnswerCache, CacheEvent, CacheMode, CacheModeError};
 pub use configured::FunctionConfigs;
 use configured::{ConfiguredNative, ConfiguredPrograms, PrefixedImages};
-use kiln_exec::{ExecEvaluator, TableEvaluator};
+use kiln_exec::{ExecEvaluator, WatchedTable};
 use kiln_functions::registry::Registry;
 use kiln_functions::{Files, NativeEvaluator};
 use kiln_runtime::{Evaluator, EvaluatorChain};
@@ -73,6 +75,8 @@ pub struct ChainOptions {
     pub pods: Option<Arc<dyn Evaluator>>,
     /// The prefix of short image names, if callers send them.
     pub image_prefix: Option<String>,
+    /// The file of this program, if links to it run built-in functions: images may be mapped to such links.
+    pub own_program: Option<PathBuf>,
     /// Mappings of the cluster, which exec and native follow.
     pub function_configs: Option<Arc<dyn FunctionConfigs>>,
     /// Answers that are kept, for evaluators whose functions can be reproducible.
@@ -86,7 +90,7 @@ pub struct ExecOptions {
     /// Runs programs, in a sandbox or as the user.
     pub programs: ExecEvaluator,
     /// Maps images to programs.
-    pub table: Option<TableEvaluator>,
+    pub table: Option<WatchedTable>,
 }
 
 /// Settings of the native evaluator.
@@ -162,6 +166,7 @@ impl ChainOptions {
                         table,
                         prefix: prefix.clone().unwrap_or_default(),
                         configs: configs.clone(),
+                        own_program: self.own_program,
                     };
                     (EXEC, Arc::new(exec))
                 }

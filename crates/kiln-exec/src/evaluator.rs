@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use kiln_go::quote;
@@ -51,6 +52,17 @@ impl ExecEvaluator {
             ..self
         }
     }
+
+    /// Runs a program that sees another name than that of its file as its own: one file may be several functions.
+    pub fn find_as(&self, program: &Path, own_name: String) -> Found {
+        Found::blocking(ExecRunner {
+            program: program.to_string_lossy().into_owned(),
+            own_name: Some(own_name),
+            arguments: Vec::new(),
+            search_path: Arc::clone(&self.search_path),
+            sandbox: self.sandbox.clone(),
+        })
+    }
 }
 
 impl Evaluator for ExecEvaluator {
@@ -62,6 +74,7 @@ impl Evaluator for ExecEvaluator {
         Ok(Found::blocking(ExecRunner {
             // Without a word the declaration itself is searched for and not found.
             program: words.next().unwrap_or_else(|| function.name().to_owned()),
+            own_name: None,
             arguments: words.collect(),
             search_path: Arc::clone(&self.search_path),
             sandbox: self.sandbox.clone(),
@@ -84,6 +97,8 @@ fn words(function: &FunctionSpec) -> Result<Vec<String>, ExecError> {
 
 struct ExecRunner {
     program: String,
+    /// What the program sees as its own name; `None` for the same.
+    own_name: Option<String>,
     arguments: Vec<String>,
     search_path: Arc<OsStr>,
     sandbox: Option<Arc<Sandbox>>,
@@ -115,7 +130,7 @@ impl ExecRunner {
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let program = Program {
-            name: &self.program,
+            name: self.own_name.as_ref().unwrap_or(&self.program),
             arguments: &self.arguments,
             search_path: &self.search_path,
             stop_signal: StopSignal::Kill,
@@ -126,7 +141,11 @@ impl Runner for ExecRunner {
             true => self.identity(),
             false => None,
         };
-        let finished = process::run(program, input.wire().as_bytes(), ctx)?;
+        let input = input.wire();
+        let finished = match &self.own_name {
+            Some(_) => process::run_file(Path::new(&self.program), program, input.as_bytes(), ctx)?,
+            None => process::run(program, input.as_bytes(), ctx)?,
+        };
         Ok(Outcome {
             identity,
             ..Outcome::from(finished)

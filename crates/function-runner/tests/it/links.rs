@@ -30,6 +30,41 @@ async fn a_table_finds_the_functions_of_the_image() {
     assert!(text.contains("    namespace: there\n"), "{text}");
 }
 
+/// A list that makes starlark fail.
+const FAILING: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+functionConfig:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: config
+  data:
+    source: fail('stop')
+";
+
+#[tokio::test]
+async fn a_link_runs_the_version_of_the_tag_that_was_called() {
+    let files = RunnerFiles::empty();
+    let program = env!("CARGO_BIN_EXE_function-runner");
+    symlink(program, files.path("functions/starlark")).expect("a link");
+    let images = ["v0.4.0", "v0.5.2", "v9.9.9"].map(|tag| format!("example.com/starlark:{tag}"));
+    files.config(&format!(
+        "functions:\n- function: starlark\n  images: {images:?}\n"
+    ));
+    let runner = files.start(&["--disable-runtimes=pod,native"]);
+    // Newer versions print the reason, and a tag that is not built in runs the newest.
+    for (image, is_newer) in images.iter().zip([false, true, true]) {
+        let failed = runner
+            .call_with(image, FAILING)
+            .await
+            .expect_err("a failure");
+        let is_printed = failed.message().contains("failed to evaluate function");
+        assert_eq!(is_printed, is_newer, "{image}: {failed}");
+    }
+}
+
 #[test]
 fn a_version_that_is_not_built_in_is_named() {
     let files = files();

@@ -1,21 +1,16 @@
 //! Images that a table maps to programs of this machine. The file of the table may change.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kiln_runtime::{
-    Evaluator, FileValue, FileValueError, FindError, Found, FunctionSpec, Refresh, Target,
-};
+use kiln_runtime::{FileValue, FileValueError, Refresh};
 
-use crate::evaluator::ExecEvaluator;
 use crate::image_table::ImageTable;
 
-/// Runs the programs that a table lists for images. The table is read again when its file has changed; if the new file
-/// is invalid, the old table stays in force.
-pub struct TableEvaluator {
+/// A table that is read again when its file has changed. If the new file is invalid, the old table stays in force.
+pub struct WatchedTable {
     table: FileValue<ImageTable>,
     prefix: String,
-    exec: ExecEvaluator,
     listener: Box<Listener>,
 }
 
@@ -29,25 +24,23 @@ pub enum TableEvent<'a> {
     Kept(&'a str),
 }
 
-impl TableEvaluator {
-    /// The table is in the file `config`, its programs are in `functions`, an absolute path. `exec` runs them, `prefix`
-    /// is put before names without a registry, and `listener` is called when the table changes.
+impl WatchedTable {
+    /// The table is in the file `config`, its programs are in `functions`, an absolute path. `prefix` is put before names
+    /// without a registry, and `listener` is called when the table changes.
     pub fn load(
         config: PathBuf,
         functions: PathBuf,
         prefix: String,
-        exec: ExecEvaluator,
         listener: impl Fn(TableEvent<'_>) + Send + Sync + 'static,
-    ) -> Result<TableEvaluator, FileValueError> {
+    ) -> Result<WatchedTable, FileValueError> {
         let name = config.display().to_string();
         let table = FileValue::load(vec![config], move |contents| {
             let text = contents.first().map(Vec::as_slice).unwrap_or_default();
             ImageTable::parse(text, &functions).map_err(|error| format!("{name}: {error}"))
         })?;
-        Ok(TableEvaluator {
+        Ok(WatchedTable {
             table,
             prefix,
-            exec,
             listener: Box::new(listener),
         })
     }
@@ -63,17 +56,10 @@ impl TableEvaluator {
         }
         table
     }
-}
 
-impl Evaluator for TableEvaluator {
-    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
-        let Target::Image(image) = &function.target else {
-            return Err(FindError::not_found(function));
-        };
+    /// The program that the table lists for an image.
+    pub fn program(&self, image: &str) -> Option<PathBuf> {
         let table = self.table();
-        let program = table.find(image, &self.prefix);
-        let program = program.ok_or_else(|| FindError::not_found(function))?;
-        let program = program.to_string_lossy().into_owned();
-        self.exec.find(&FunctionSpec::new(Target::Program(program)))
+        table.find(image, &self.prefix).map(Path::to_owned)
     }
 }
