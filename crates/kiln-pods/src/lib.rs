@@ -21,7 +21,7 @@ mod testing;
 
 pub use config::function_config::{
     BinaryExecutor, FunctionConfig, FunctionConfigSpec, GoExecutor, LocalExecutors,
-    NoLocalExecutors,
+    NoLocalExecutors, tag_matches,
 };
 pub use connection::address::{AddressMode, UnknownAddressMode};
 pub use error::{PodError, PodStartError};

@@ -2,7 +2,7 @@
 //!
 //! An image is warmed up when it is listed in the pod cache config or a FunctionConfig, and again when its settings
 //! change. The state machine then creates a pod if there is none. An image that is no longer listed keeps its pod for
-//! its time to live.
+//! its time to live. An image that this process runs without a pod gets none.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,10 @@ impl Driver {
         if !self.warm_up.enabled || !is_possible {
             return;
         }
-        for image in self.warm_up.due(self.tasks.specs.warm_up_images()) {
+        let local_executors = &self.tasks.writer.local_executors;
+        let runs_locally = |image: &str| local_executors.runs(image);
+        let listed = self.tasks.specs.warm_up_images(runs_locally);
+        for image in self.warm_up.due(listed) {
             let spec = self.tasks.specs.spec(&image);
             self.handle_event(PoolEvent::WarmUp { image, spec });
         }

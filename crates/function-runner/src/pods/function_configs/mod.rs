@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
 use kiln_evaluators::FunctionConfigs;
-use kiln_functions::registry::Registry;
-use kiln_pods::{FunctionConfig, LocalExecutors};
+use kiln_functions::registry::{FunctionInfo, Registry};
+use kiln_pods::{FunctionConfig, LocalExecutors, tag_matches};
 
 use crate::config::RunnerConfig;
 
@@ -61,7 +61,7 @@ impl ClusterFunctionConfigs {
             return Some("spec.goExecutor: --disable-runtimes has native".to_owned());
         }
         let name = config.builtin_name()?;
-        let unknown = executor.tags.iter().filter(|tag| !is_builtin(name, tag));
+        let unknown = executor.tags.iter().filter(|tag| !has_version(name, tag));
         let unknown: Vec<String> = unknown.map(|tag| format!("{name}:{tag}")).collect();
         let unknown = Some(unknown.join(", ")).filter(|unknown| !unknown.is_empty())?;
         Some(format!("spec.goExecutor: not built in: {unknown}"))
@@ -81,6 +81,12 @@ impl LocalExecutors for ClusterFunctionConfigs {
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         Some(reasons.join("; ")).filter(|reasons| !reasons.is_empty())
     }
+
+    fn runs(&self, image: &str) -> bool {
+        let is_native = || Registry::builtin().find_image(image).is_some();
+        self.program(image).is_some()
+            || self.has_native && (self.builtin(image).is_some() || is_native())
+    }
 }
 
 impl FunctionConfigs for ClusterFunctionConfigs {
@@ -94,7 +100,7 @@ impl FunctionConfigs for ClusterFunctionConfigs {
     fn builtin(&self, image: &str) -> Option<String> {
         self.first(|config| {
             let (name, tag) = config.builtin_for(image, &self.prefix)?;
-            is_builtin(name, tag).then(|| format!("{name}:{tag}"))
+            is_builtin(name, &tag).then(|| format!("{name}:{tag}"))
         })
     }
 }
@@ -102,6 +108,13 @@ impl FunctionConfigs for ClusterFunctionConfigs {
 fn is_builtin(name: &str, tag: &str) -> bool {
     let function = Registry::builtin().function(name);
     function.is_some_and(|function| function.version(tag).is_some())
+}
+
+/// Whether a version of a built-in function satisfies a constraint.
+fn has_version(name: &str, constraint: &str) -> bool {
+    let function = Registry::builtin().function(name);
+    let mut tags = function.into_iter().flat_map(FunctionInfo::version_tags);
+    is_builtin(name, constraint) || tags.any(|tag| tag_matches(constraint, tag))
 }
 
 #[cfg(test)]

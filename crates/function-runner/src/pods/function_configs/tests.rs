@@ -153,6 +153,85 @@ fn functions_built_into_porch_are_built_in() {
     }
 }
 
+/// Objects in the form of Porch's own, with ranges and with exact tags.
+fn like_porch(pods: &str, program: &str, builtin: &str) -> FunctionConfig {
+    config(serde_json::json!({
+        "image": "set-namespace",
+        "prefixes": ["", PREFIX],
+        "podExecutor": {"tags": [pods], "timeToLive": "30m"},
+        "binaryExecutor": {"tags": [program], "path": "set-namespace"},
+        "goExecutor": {"id": "set-namespace", "tags": [builtin]},
+    }))
+}
+
+#[test]
+fn ranges_of_versions_are_supported() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("set-namespace");
+    std::fs::write(&program, "").unwrap();
+    let objects = objects(directory.path(), &[]);
+    for (object, programs, builtins) in [
+        (
+            like_porch("~0.3", "~0.4", "v0.4.5"),
+            ["v0.4.1", "v0.4.5"],
+            "v0.4.5",
+        ),
+        (
+            like_porch("v0.3.4", "v0.4.2", "v0.4"),
+            ["v0.4.2", "v0.4.2"],
+            "v0.4.5",
+        ),
+    ] {
+        assert_eq!(objects.unsupported(&object), None);
+        objects.set(vec![object]);
+        let image = |tag: &str| format!("{PREFIX}/set-namespace:{tag}");
+        for tag in programs {
+            assert_eq!(
+                objects.program(&image(tag)).as_ref(),
+                Some(&program),
+                "{tag}"
+            );
+        }
+        assert_eq!(objects.program(&image("v0.3.4")), None);
+        assert_eq!(
+            objects.builtin(&image(builtins)),
+            Some(format!("set-namespace:{builtins}"))
+        );
+        assert_eq!(objects.builtin(&image("v0.3.4")), None);
+    }
+    let unknown = like_porch("~0.3", "~0.4", "~7");
+    assert_eq!(
+        objects.unsupported(&unknown).as_deref(),
+        Some("spec.goExecutor: not built in: set-namespace:~7")
+    );
+}
+
+#[test]
+fn images_that_need_no_pod_are_known() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("labels"), "").unwrap();
+    let builtin = config(serde_json::json!({
+        "image": "spaces",
+        "prefixes": [""],
+        "goExecutor": {"id": "set-namespace", "tags": ["~0.4"]},
+    }));
+    let check = |arguments: &[&str], expected: [bool; 4]| {
+        let objects = objects(directory.path(), arguments);
+        objects.set(vec![with_program("labels"), builtin.clone()]);
+        let images = [
+            "set-labels:v1",
+            "spaces:v0.4.1",
+            "starlark:v0.4.3",
+            "own:v1",
+        ];
+        let runs = images.map(|image| objects.runs(&format!("{PREFIX}/{image}")));
+        assert_eq!(runs, expected, "{arguments:?}");
+    };
+    check(&[], [true, true, true, false]);
+    check(&["--disable-runtimes=native"], [true, false, false, false]);
+    check(&["--disable-runtimes=exec"], [false, true, true, false]);
+}
+
 #[test]
 fn disabled_evaluators_are_reported() {
     let off = objects(Path::new("/nowhere"), &["--disable-runtimes=exec,native"]);

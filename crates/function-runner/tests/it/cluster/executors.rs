@@ -113,7 +113,21 @@ async fn programs_and_built_in_functions_run_what_objects_say() {
     let built_in = answer(&runner.caller, &format!("{prefix}/spaces:v0.4.1")).await;
     assert!(built_in.contains("\n    namespace: there\n"), "{built_in}");
 
-    for name in ["labels", "spaces"] {
+    // Porch's own objects have ranges, and pods for functions that are built in here: these get none.
+    let ranges = "podExecutor: {tags: [v0.4.1]}\n  goExecutor: {id: set-namespace, tags: ['~0.4 != v0.4.0', v0.3.4]}";
+    space.apply_config("ranges", ranges);
+    space.until_seen("ranges", str::is_empty);
+    for tag in ["v0.4.1", "v0.4.5", "v0.3.4"] {
+        let answer = answer(&runner.caller, &format!("{prefix}/ranges:{tag}")).await;
+        assert!(
+            answer.contains("\n    namespace: there\n"),
+            "{tag}: {answer}"
+        );
+    }
+    space.apply_config("range", "podExecutor: {tags: ['~0.1 != v0.1.4', v0.1.5]}");
+    space.until_seen("range", str::is_empty);
+
+    for name in ["labels", "spaces", "ranges", "range"] {
         space
             .machine
             .kubectl(&["-n", &space.pods, "delete", "functionconfig", name]);

@@ -3,11 +3,16 @@
 //! The kind is Porch's (`config.porch.kpt.dev/v1alpha1`). This program writes the observed generation and errors to the
 //! status, and a finalizer keeps the object until its settings are no longer in force.
 
+mod tags;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::cache_config::{CacheEntry, duration, positive};
 use crate::config::overrides::Overrides;
+pub(crate) use tags::is_one_tag;
+pub use tags::tag_matches;
+use tags::{one_matches, tag_of};
 
 /// The API group of Porch's configuration.
 pub(crate) const GROUP: &str = "config.porch.kpt.dev";
@@ -55,7 +60,7 @@ pub struct FunctionConfigSpec {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodExecutor {
-    /// The tags that the settings apply to; empty means all tags.
+    /// Constraints on the tags that the settings apply to; `*` means all tags, empty none.
     pub(crate) tags: Vec<String>,
     /// How long a pod without calls is kept, in Go's syntax.
     pub(crate) time_to_live: Option<String>,
@@ -70,7 +75,7 @@ pub(crate) struct PodExecutor {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct BinaryExecutor {
-    /// The tags that the program runs.
+    /// Constraints on the tags that the program runs.
     pub tags: Vec<String>,
     /// An absolute path, or one relative to the directory of functions.
     pub path: String,
@@ -82,7 +87,7 @@ pub struct BinaryExecutor {
 pub struct GoExecutor {
     /// The name of the built-in function; defaults to the image name.
     pub id: Option<String>,
-    /// The tags that the built-in function runs.
+    /// Constraints on the tags that the built-in function runs.
     pub tags: Vec<String>,
 }
 
@@ -113,23 +118,22 @@ impl FunctionConfig {
     ) -> Option<&PodExecutor> {
         let executor = self.spec.pod_executor.as_ref()?;
         let reference = kiln_krm::image::normalize(image).ok()?;
-        let tag = reference.tag.as_deref().unwrap_or_default();
-        let tag_matches =
-            executor.tags.is_empty() || executor.tags.iter().any(|meant| meant == tag);
-        (tag_matches && self.matches_name(image, default_prefix)).then_some(executor)
+        let matches = self.matches_name(image, default_prefix)
+            && one_matches(&executor.tags, tag_of(&reference));
+        matches.then_some(executor)
     }
 
     /// The path of the program that runs `image`, if there is one.
     pub fn program_for(&self, image: &str, default_prefix: &str) -> Option<&str> {
         let executor = self.spec.binary_executor.as_ref()?;
-        self.tag_of(image, default_prefix, &executor.tags)?;
+        self.matching_tag(image, default_prefix, &executor.tags)?;
         Some(executor.path.as_str()).filter(|path| !path.is_empty())
     }
 
     /// The built-in function that runs `image`, as name and version, if there is one.
-    pub fn builtin_for(&self, image: &str, default_prefix: &str) -> Option<(&str, &str)> {
+    pub fn builtin_for(&self, image: &str, default_prefix: &str) -> Option<(&str, String)> {
         let executor = self.spec.go_executor.as_ref()?;
-        let tag = self.tag_of(image, default_prefix, &executor.tags)?;
+        let tag = self.matching_tag(image, default_prefix, &executor.tags)?;
         Some((self.builtin_name()?, tag))
     }
 
@@ -140,14 +144,18 @@ impl FunctionConfig {
         Some(id.unwrap_or(&self.spec.image))
     }
 
-    /// The tag of `image` if the name matches and the tag is one of `tags`. A digest identifies one image exactly, so
+    /// The tag of `image` if the name matches and a constraint matches the tag. A digest identifies one image exactly, so
     /// it is never replaced.
-    fn tag_of<'a>(&self, image: &str, default_prefix: &str, tags: &'a [String]) -> Option<&'a str> {
+    fn matching_tag(
+        &self,
+        image: &str,
+        default_prefix: &str,
+        constraints: &[String],
+    ) -> Option<String> {
         let reference = kiln_krm::image::normalize(image).ok()?;
         let is_by_tag = reference.digest.is_none() && self.matches_name(image, default_prefix);
-        let given = reference.tag.filter(|_| is_by_tag)?;
-        let tag = tags.iter().find(|tag| **tag == given)?;
-        Some(tag)
+        let tag = tag_of(&reference).filter(|_| is_by_tag)?;
+        one_matches(constraints, Some(tag)).then(|| tag.to_owned())
     }
 
     fn matches_name(&self, image: &str, default_prefix: &str) -> bool {
@@ -167,15 +175,9 @@ impl FunctionConfig {
         if self.spec.image.is_empty() {
             return Err("spec.image is empty".to_owned());
         }
-        let empty = |what: &str| Err(format!("spec.{what} is empty"));
-        match &self.spec.binary_executor {
-            Some(executor) if executor.tags.is_empty() => return empty("binaryExecutor.tags"),
-            Some(executor) if executor.path.is_empty() => return empty("binaryExecutor.path"),
-            _ => (),
-        }
-        match &self.spec.go_executor {
-            Some(executor) if executor.tags.is_empty() => return empty("goExecutor.tags"),
-            _ => (),
+        let program = self.spec.binary_executor.as_ref();
+        if program.is_some_and(|executor| executor.path.is_empty()) {
+            return Err("spec.binaryExecutor.path is empty".to_owned());
         }
         match &self.spec.pod_executor {
             Some(executor) => executor.config(&self.spec.image).map(drop),
@@ -291,6 +293,9 @@ pub trait LocalExecutors: Send + Sync {
 
     /// The settings of a FunctionConfig that are not supported here; `None` if all are supported.
     fn unsupported(&self, config: &FunctionConfig) -> Option<String>;
+
+    /// Whether an image, given by its full name, runs without a pod.
+    fn runs(&self, image: &str) -> bool;
 }
 
 /// Supports pods only.
@@ -307,6 +312,10 @@ impl LocalExecutors for NoLocalExecutors {
         ];
         let unsupported = unsupported.into_iter().flatten().collect::<Vec<_>>();
         (!unsupported.is_empty()).then(|| format!("{}: not available here", unsupported.join(", ")))
+    }
+
+    fn runs(&self, _image: &str) -> bool {
+        false
     }
 }
 

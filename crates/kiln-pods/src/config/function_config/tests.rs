@@ -52,12 +52,49 @@ fn prefix_name_and_tag_are_matched() {
 }
 
 #[test]
-fn no_tags_and_no_prefixes_match_all_images() {
-    let config = super::tests::config(json!({"image": "a", "podExecutor": {}}));
-    check(&config, "example.org/fns/a:v1", true);
-    check(&config, "somewhere.else/a", true);
+fn no_prefixes_match_all_images_and_no_tags_none() {
+    let all = super::tests::config(json!({"image": "a", "podExecutor": {"tags": ["*"]}}));
+    check(&all, "example.org/fns/a:v1", true);
+    check(&all, "somewhere.else/a", true);
+    let digest = format!("somewhere.else/a@sha256:{}", "0".repeat(64));
+    check(&all, &digest, true);
+    for executor in [json!({}), json!({"tags": []})] {
+        let nothing = super::tests::config(json!({"image": "a", "podExecutor": executor}));
+        check(&nothing, "example.org/fns/a:v1", false);
+        check(&nothing, "somewhere.else/a", false);
+        assert_eq!(nothing.check(), Ok(()));
+    }
     let without_pods = super::tests::config(json!({"image": "a", "goExecutor": {"tags": ["v1"]}}));
     check(&without_pods, "example.org/fns/a:v1", false);
+}
+
+#[test]
+fn tags_are_ranges() {
+    let config = config(json!({
+        "image": "set-annotations",
+        "prefixes": [""],
+        "podExecutor": {"tags": ["~0.1"]},
+        "binaryExecutor": {"tags": ["~0.1 != v0.1.4"], "path": "set-annotations"},
+        "goExecutor": {"tags": [">= v0.1.5", "stable"]},
+    }));
+    let of = |tag: &str| {
+        let image = format!("example.org/fns/set-annotations{tag}");
+        let builtin = config.builtin_for(&image, "example.org/fns");
+        (
+            config.pod_executor_for(&image, "example.org/fns").is_some(),
+            config.program_for(&image, "example.org/fns").is_some(),
+            builtin.map(|(_, tag)| tag),
+        )
+    };
+    assert_eq!(of(":v0.1.3"), (true, true, None));
+    assert_eq!(of(":v0.1.4"), (true, false, None));
+    assert_eq!(of(":v0.1.5"), (true, true, Some("v0.1.5".to_owned())));
+    assert_eq!(of(":v0.1"), (true, true, None));
+    assert_eq!(of(":v0.2.0"), (false, false, Some("v0.2.0".to_owned())));
+    assert_eq!(of(":stable"), (false, false, Some("stable".to_owned())));
+    assert_eq!(of(""), (false, false, None));
+    let digest = format!(":v0.1.5@sha256:{}", "0".repeat(64));
+    assert_eq!(of(&digest), (true, false, None));
 }
 
 #[test]
@@ -65,6 +102,7 @@ fn pod_settings_are_parsed() {
     let config = config(json!({
         "image": "a",
         "podExecutor": {
+            "tags": ["v1"],
             "timeToLive": "1h30m0s",
             "maxParallelExecutions": 4,
             "preferredMaxQueueLength": 0,

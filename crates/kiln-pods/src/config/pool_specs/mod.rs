@@ -10,7 +10,7 @@ use kiln_krm::image::with_prefix;
 
 use crate::config::cache_config::CacheEntry;
 use crate::config::current_templates::CurrentTemplates;
-use crate::config::function_config::{FunctionConfig, PodConfig};
+use crate::config::function_config::{FunctionConfig, PodConfig, is_one_tag};
 use crate::config::overrides::{ContainerOverrides, Overrides};
 use crate::config::template::Templates;
 use crate::kube::objects::{PodSettings, settings_version};
@@ -149,19 +149,24 @@ impl PoolSpecs {
         differing.collect()
     }
 
-    /// The images to warm up, with their settings.
-    pub(crate) fn warm_up_images(&self) -> BTreeMap<ImageKey, PodConfig> {
+    /// The images to warm up, with their settings: those that `runs_locally` knows need no pods.
+    pub(crate) fn warm_up_images(
+        &self,
+        runs_locally: impl Fn(&str) -> bool,
+    ) -> BTreeMap<ImageKey, PodConfig> {
         let configs = self.configs.values();
         let of_objects = configs.filter_map(|config| {
             let executor = config.spec.pod_executor.as_ref()?;
-            // One pod per function, as in Porch: the first tag under the first prefix.
-            let tag = executor.tags.first().filter(|_| config.check().is_ok())?;
+            // One pod per function, as in Porch: the first tag under the first prefix. A range is not the name of an image.
+            let tag = executor.tags.first().filter(|tag| is_one_tag(tag));
+            let tag = tag.filter(|_| config.check().is_ok())?;
             let prefix = config.spec.prefixes.first();
             let prefix = prefix.filter(|prefix| !prefix.is_empty());
             let prefix = prefix.unwrap_or(&self.default_prefix).trim_end_matches('/');
             Some(format!("{prefix}/{}:{tag}", config.spec.image))
         });
         let images = of_objects.chain(self.cache.keys().cloned());
+        let images = images.filter(|image| !runs_locally(image));
         let warm_up_images = images.map(|image| {
             let config = self.config(&image);
             (ImageKey::new(image), config)

@@ -57,7 +57,7 @@ fn objects_override_files_and_files_override_flags() {
     assert_eq!(changed[0].1.settings.max_pods.get(), 3);
     specs.set_config(config(
         "c",
-        json!({"image": "set-labels", "prefixes": [""], "podExecutor": {"timeToLive": "2m"}}),
+        json!({"image": "set-labels", "prefixes": [""], "podExecutor": {"tags": ["~0.1"], "timeToLive": "2m"}}),
     ));
     let changed = specs.refresh(std::slice::from_ref(&key));
     assert_eq!(changed[0].1.settings.ttl.as_secs(), 120);
@@ -176,7 +176,22 @@ fn all_listed_images_are_warmed_up() {
     // An invalid FunctionConfig is not in force.
     let wrong = json!({"image": "g", "podExecutor": {"tags": ["v1"], "timeToLive": "soon"}});
     specs.set_config(config("g", wrong));
-    let images = specs.warm_up_images();
+    // A range is not the tag of an image.
+    for (name, tag) in [
+        ("h", "~0.1"),
+        ("i", "~0.1 != v0.1.4"),
+        ("j", "*"),
+        ("k", ">= 1"),
+    ] {
+        let range = json!({"image": name, "podExecutor": {"tags": [tag, "v1"]}});
+        specs.set_config(config(name, range));
+    }
+    let local = format!("{PREFIX}/l:v1");
+    specs.set_config(config(
+        "l",
+        json!({"image": "l", "podExecutor": {"tags": ["v1"]}}),
+    ));
+    let images = specs.warm_up_images(|image| image == local);
     let images: Vec<&str> = images.keys().map(ImageKey::as_str).collect();
     let default = |name: &str| format!("{PREFIX}/{name}");
     assert_eq!(
