@@ -54,17 +54,22 @@ fn without_links(search_path: &OsStr, names: &[&str], own: Option<FileId>) -> Os
 
 /// Whether the first program called `name` on the PATH is kiln.
 pub(crate) fn is_first_on_path(name: &str) -> bool {
-    let own = own_file();
     let directories = std::env::var_os(PATH).unwrap_or_default();
     let mut paths = std::env::split_paths(&directories).map(|directory| directory.join(name));
     let first = paths.find(|path| is_program(path));
-    own.is_some() && first.is_some_and(|path| file_behind(&path) == own)
+    first.is_some_and(|path| is_this_program(&path))
 }
 
 /// Whether a path is an executable file.
 pub(crate) fn is_program(path: &Path) -> bool {
     let metadata = std::fs::metadata(path);
     metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a path leads to this program.
+pub(crate) fn is_this_program(path: &Path) -> bool {
+    let own = own_file();
+    own.is_some() && file_behind(path) == own
 }
 
 /// Device and inode.

@@ -43,7 +43,7 @@ pub struct Program<'a> {
     pub stop_signal: StopSignal,
     /// Runs the program as the user if not given.
     pub sandbox: Option<&'a Sandbox>,
-    /// The variables of a program in a sandbox, instead of those of the sandbox.
+    /// The program's variables, instead of those of the caller or of the sandbox.
     pub environment: Option<&'a [(OsString, OsString)]>,
 }
 
@@ -89,8 +89,8 @@ impl FinishedProcess {
     }
 }
 
-/// Runs a program to its end, with `input` on its standard input. Without a sandbox it has the caller's environment and
-/// directory; with one it has those of the sandbox, and none of its processes outlives it.
+/// Runs a program to its end, with `input` on its standard input. Without a sandbox it has the caller's directory, and its
+/// environment unless the program has one; with one it has those of the sandbox, and none of its processes outlives it.
 ///
 /// A child need not read its input. If a child leaves processes behind that keep its output open, `run` waits as long
 /// as they write; after a second without output they are killed.
@@ -315,7 +315,12 @@ impl Drop for RunningChild<'_> {
 
 /// Starts a program without a sandbox.
 fn start_free(path: &Path, program: Program<'_>) -> io::Result<StartedProcess> {
-    let mut child = Command::new(path)
+    let mut command = Command::new(path);
+    if let Some(environment) = program.environment {
+        let variables = environment.iter().map(|(name, value)| (name, value));
+        command.env_clear().envs(variables);
+    }
+    let mut child = command
         .arg0(program.name)
         .args(program.arguments)
         .stdin(Stdio::piped())

@@ -96,6 +96,156 @@ fn differences_are_listed_and_shown_on_request() {
     assert!(ran.stdout.contains("-  list: \"y\""), "{}", ran.stdout);
 }
 
+/// A kpt that writes no status, and fails for one of newer tools, as released versions do.
+const RELEASED_KPT: &str = "if grep -rq renderStatus \"$3\"; then echo 'Error: field renderStatus not found' >&2; exit 1; fi
+exec kiln \"$@\" --no-status";
+
+#[test]
+fn the_status_of_kptfiles_does_not_count() {
+    let test_env = TestEnvironment::new();
+    let plain = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n";
+    let info = "info:\n  description: an app\n";
+    for (number, rest) in ["", info, "pipeline:\n  mutators: []\n"].iter().enumerate() {
+        test_env.write(&format!("all/p{number}/Kptfile"), &format!("{plain}{rest}"));
+        test_env.write(&format!("all/p{number}/a.yaml"), RESOURCE);
+    }
+    let kptfile = KPTFILE.replace("NAME", "rendered");
+    for name in ["rendered", "rendered/inner"] {
+        test_env.write(&format!("all/{name}/Kptfile"), &kptfile);
+        test_env.write(&format!("all/{name}/a.yaml"), RESOURCE);
+    }
+    let rendered = test_env.kiln(&["fn", "render", "all/rendered"], "");
+    assert_eq!(rendered.code, Some(0), "{}", rendered.stderr);
+    let before = files(&test_env.work().join("all"));
+    assert!(before["rendered/Kptfile"].contains("renderStatus"));
+
+    let ran = check(&test_env, Some(RELEASED_KPT), &["--diff"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.ends_with("4 package(s): 4 without differences, 0 that differ only in layout, 0 that differ, 0 that kiln cannot render\n"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(files(&test_env.work().join("all")), before);
+
+    // A kpt that writes a status of its own, with another layout.
+    let newer = "kiln \"$@\" && sed -i 's/^kind: Kptfile/kind: \"Kptfile\"/' \"$3\"/Kptfile && sed -i s/x/y/ \"$3\"/a.yaml";
+    let ran = check(&test_env, Some(newer), &["--diff"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("all/p0: differs from kpt in a.yaml\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains("Kptfile"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_kpt_that_cannot_run_is_one_error() {
+    let test_env = packages();
+    test_env.write("bin/no-program", "");
+    test_env.write_program("bin/no-interpreter", "#!/missing/interpreter\n");
+    let kiln = test_env.bin().join("kiln").display().to_string();
+    for kpt in [
+        "/missing/kpt",
+        "missing-kpt",
+        "bin",
+        "bin/no-program",
+        "bin/no-interpreter",
+        &kiln,
+    ] {
+        let mut command = test_env.command(&kiln, &test_env.work());
+        command
+            .args(["migrate", "check", "all"])
+            .env("KILN_KPT", kpt);
+        let ran = run(&mut command, "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{kpt}");
+        assert_eq!(ran.stderr.matches("error: ").count(), 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("KILN_KPT"), "{}", ran.stderr);
+    }
+}
+
+/// A kpt that runs all images by docker.
+const KPT_WITH_DOCKER: &str =
+    "exec kiln \"$@\" --no-status --no-native --image-runtime=\"$KRM_FN_RUNTIME\"";
+
+#[test]
+fn programs_take_the_place_of_images() {
+    let test_env = packages();
+    // The engine of this machine is neither needed nor used.
+    write_engine(&test_env, "exit 1");
+    let original = "#!/bin/sh\nexec kiln function run set-labels:v0.2.0\n";
+    test_env.write_program("it's originals/set-labels@v0.2.0", original);
+    let functions = ["--functions", "it's originals"];
+    let ran = check(&test_env, Some(KPT_WITH_DOCKER), &functions);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("2 package(s): 2 without differences"),
+        "{}",
+        ran.stdout
+    );
+
+    let other = KPTFILE.replace("v0.2.0", "v0.1.5").replace("NAME", "db");
+    test_env.write("all/team/db/Kptfile", &other);
+    let ran = check(&test_env, Some(KPT_WITH_DOCKER), &functions);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout
+            .contains("all/team/db: not compared: there is no program set-labels@v0.1.5\n"),
+        "{}",
+        ran.stdout
+    );
+
+    let wrong = "#!/bin/sh\nexec sed s/prod/test/\n";
+    test_env.write_program("it's originals/set-labels", wrong);
+    let ran = check(&test_env, Some(KPT_WITH_DOCKER), &functions);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("all/team/db: differs from kpt in "),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("all/app: same files as kpt"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_directory_without_programs_is_an_error() {
+    let test_env = packages();
+    test_env.write("notes/set-labels@v0.2.0", "not a program");
+    for directory in ["missing", "notes", "notes/set-labels@v0.2.0"] {
+        let ran = check(&test_env, Some("exit 1"), &["--functions", directory]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{directory}"
+        );
+        assert!(ran.stderr.contains(directory), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn programs_that_are_kiln_are_reported() {
+    let test_env = packages();
+    let installed = test_env.kiln(&["function", "install", "links", "set-labels"], "");
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    let ran = check(&test_env, Some(KPT_WITH_DOCKER), &["--functions", "links"]);
+    assert!(ran.stderr.contains("links to kiln"), "{}", ran.stderr);
+}
+
 /// Gives kpt a container engine with a version command that does this.
 fn write_engine(test_env: &TestEnvironment, script: &str) {
     test_env.write_program("../bin/docker", &format!("#!/bin/sh\n{script}\n"));

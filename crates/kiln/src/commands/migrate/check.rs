@@ -10,15 +10,15 @@ use clap::Args;
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_runtime::RunError;
 
-use super::compare::{DifferentFile, FileDifference, different_files};
-use super::kpt_engine::{EngineOfKpt, has_images};
-use super::rendered_copy::{CopyFailure, CopyRenderer, RenderedCopy};
-use crate::environment::{KILN_KPT, KRM_FN_RUNTIME};
+use super::compare::{DifferentFile, FileDifference, different_files, only, without_status};
+use super::images_of_kpt::ImagesOfKpt;
+use super::kpt_program::find_kpt;
+use super::rendered_copy::{CopyFailure, CopyRenderer, RenderProgram, RenderedCopy};
+use crate::environment::KILN_KPT;
 use crate::error::{CommandError, ErrorClass};
 use crate::flag_values::go_time;
 use crate::interrupt::on_interrupt;
 use crate::package::root_packages::root_packages;
-use crate::real_program;
 use crate::report::contents_diff::contents_diff;
 use crate::rpkg::directory;
 use crate::staging::Staging;
@@ -26,13 +26,14 @@ use crate::ui::Ui;
 
 /// Render copies of all packages below a directory with kiln and with kpt, and print what differs
 ///
-/// The packages themselves do not change. kpt is the one that KILN_KPT names, else the one on the PATH; without it, only kiln
-/// renders. kpt needs a container engine for images; a package for which it lacks one is not compared. Exits with 1 if kiln cannot
+/// The packages themselves do not change. The status in Kptfiles does not count, and the copies have none. kpt is the one that
+/// KILN_KPT names, else the one on the PATH; without it, only kiln renders. kpt needs a container engine for images, or the
+/// programs of --functions; a package for which it lacks one is not compared. Exits with 1 if kiln cannot
 /// render a package that kpt can, with 3 if something differs or only kpt fails, and with 4 if nothing differs and not every package
-/// could be compared: there is no kpt or no engine, kpt exceeds the time limit, or both fail.
+/// could be compared: there is no kpt, engine or program, kpt exceeds the time limit, or both fail.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  kiln migrate check packages\n  kiln migrate check packages --diff"
+    after_help = "Examples:\n  kiln migrate check packages\n  kiln migrate check packages --diff\n  kiln migrate check packages --functions originals"
 )]
 pub(super) struct MigrateCheckArgs {
     /// Directory with packages
@@ -44,6 +45,10 @@ pub(super) struct MigrateCheckArgs {
     /// Allow functions that run programs on this machine
     #[arg(long)]
     allow_exec: bool,
+    /// Directory with the original functions as programs, named NAME@TAG, or NAME for all tags: kpt runs them instead of images, as
+    /// ordinary programs of this machine
+    #[arg(long, value_name = "DIR")]
+    functions: Option<PathBuf>,
     /// Time limit for one render of one package, such as 90s or 5m; 0 for none
     #[arg(long, value_name = "TIME", value_parser = go_time, default_value = "10m")]
     timeout: Duration,
@@ -58,8 +63,8 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
         );
     }
     let kiln = std::env::current_exe().context("cannot find the path of the kiln executable")?;
-    let kpt = real_program::find("kpt", KILN_KPT);
-    let engine = EngineOfKpt::default();
+    let images = ImagesOfKpt::find(args.functions.as_deref())?;
+    let kpt = find_kpt(&on_interrupt())?;
     let renderer = CopyRenderer {
         allow_exec: args.allow_exec,
         timeout: Some(args.timeout).filter(|timeout| !timeout.is_zero()),
@@ -68,7 +73,7 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
     let check = MigrationCheck {
         kiln: &kiln,
         kpt: kpt.as_deref(),
-        engine: &engine,
+        images: &images,
         renderer: &renderer,
     };
     let mut counts = Counts::default();
@@ -88,19 +93,8 @@ pub(super) fn cmd_check(ui: &Ui, args: &MigrateCheckArgs) -> Result<()> {
         }
     }
     ui.write_data(format!("{}\n", counts.text(packages.len())).as_bytes())?;
-    if kpt.is_some()
-        && let Some(name) = engine.link_to_kiln()
-    {
-        ui.warn(&format!(
-            "{name} on the PATH is a link to kiln, so kpt ran kiln's functions, and only the rendering was compared"
-        ));
-    }
-    if let Some(problem) = engine.found_problem() {
-        let problem = problem.lines().next().unwrap_or_default();
-        ui.print_message(&format!(
-            "kpt has no container engine ({problem}), so packages with images were not compared; start docker, set \
-             {KRM_FN_RUNTIME} to podman or nerdctl, or put a link to kiln first on the PATH (kiln function install --docker DIR)"
-        ));
+    if kpt.is_some() {
+        images.print_notes(ui);
     }
     if kpt.is_none() {
         ui.print_message(&format!(
@@ -259,7 +253,7 @@ impl Counts {
 struct MigrationCheck<'a> {
     kiln: &'a Path,
     kpt: Option<&'a Path>,
-    engine: &'a EngineOfKpt,
+    images: &'a ImagesOfKpt,
     renderer: &'a CopyRenderer,
 }
 
@@ -268,30 +262,39 @@ impl MigrationCheck<'_> {
         let resolved = package.canonicalize();
         let resolved = resolved.with_context(|| format!("cannot find {}", package.display()))?;
         let name = resolved.file_name().unwrap_or(OsStr::new("package"));
-        let before = directory::read(&resolved)?;
+        let before = without_status(directory::read(&resolved)?);
         let staging = Staging::create(false)?;
-        let render = |program: &Path, copy: &str, flags: &[&str]| -> Result<RenderedCopy> {
+        let render = |program: RenderProgram<'_>, copy: &str| -> Result<RenderedCopy> {
             // The name of the directory is an input of some functions.
             let parent = staging.path.join(copy);
             fs::create_dir(&parent).context("cannot create a temporary directory")?;
-            let renderer = self.renderer;
-            renderer.render(program, flags, &before, &parent.join(name))
+            let rendered = self
+                .renderer
+                .render(&program, &before, &parent.join(name))?;
+            Ok(RenderedCopy {
+                contents: without_status(rendered.contents),
+                ..rendered
+            })
         };
-        // Whatever the variable says.
-        let by_kiln = render(self.kiln, "kiln", &["--compat=kiln"])?;
-        let by_kpt = match self.kpt {
-            Some(kpt) => Some(render(kpt, "kpt", &[])?),
-            None => None,
+        let kiln = RenderProgram {
+            path: self.kiln,
+            // Whatever the variable says.
+            flags: &["--compat=kiln", "--no-status"],
+            environment: None,
         };
+        let by_kiln = render(kiln, "kiln")?;
+        let kpt = self.kpt.map(|path| RenderProgram {
+            path,
+            flags: &[],
+            environment: self.images.environment(),
+        });
+        let by_kpt = kpt.map(|kpt| render(kpt, "kpt")).transpose()?;
         let kpt_problem = match by_kpt.as_ref().and_then(|by_kpt| by_kpt.failure.as_ref()) {
             Some(CopyFailure::TimedOut(limit)) => {
                 Some(format!("kpt did not end within {}", seconds(*limit)))
             }
-            Some(CopyFailure::Failed { .. }) if has_images(&before) => self
-                .engine
-                .problem()
-                .map(|_| "kpt has no container engine".to_owned()),
-            _ => None,
+            Some(CopyFailure::Failed { .. }) => self.images.problem(&before),
+            None => None,
         };
         let kiln_failure = by_kiln.failure.map(|failure| match failure {
             CopyFailure::TimedOut(limit) => format!("it did not end within {}", seconds(limit)),
@@ -321,7 +324,10 @@ impl MigrationCheck<'_> {
                             kpt: by_kpt.time,
                         },
                         false => MigrationVerdict::Different {
-                            diff: contents_diff(&by_kpt.contents, &by_kiln.contents),
+                            diff: contents_diff(
+                                &only(&files, &by_kpt.contents),
+                                &only(&files, &by_kiln.contents),
+                            ),
                             files,
                         },
                     }

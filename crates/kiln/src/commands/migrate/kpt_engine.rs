@@ -3,25 +3,28 @@
 use std::cell::OnceCell;
 
 use kiln_container::Engine;
-use kiln_krm::kptfile::{FILE_NAME, Kptfile};
+use kiln_krm::kptfile::{FILE_NAME, Function, Kptfile};
 use kiln_task::Contents;
 
 use crate::environment::{KRM_FN_RUNTIME, PATH};
 use crate::interrupt::on_interrupt;
 use crate::real_program;
 
-/// Whether a pipeline of a package has an image: for these kpt needs an engine.
-pub(super) fn has_images(package: &Contents) -> bool {
+/// The functions in pipelines of a package that are images: for these kpt needs an engine.
+pub(super) fn functions_with_images(package: &Contents) -> Vec<Function> {
     let paths = package.paths().map(|path| path.as_str());
     let kptfiles = paths.filter(|path| path.rsplit('/').next() == Some(FILE_NAME));
-    let mut pipelines = kptfiles.filter_map(|path| {
+    let pipelines = kptfiles.filter_map(|path| {
         let kptfile = Kptfile::read(package.bytes(path)?).ok()?;
         kptfile.pipeline
     });
-    pipelines.any(|pipeline| {
-        let mut functions = pipeline.mutators.iter().chain(&pipeline.validators);
-        functions.any(|function| !function.image.is_empty())
-    })
+    let functions = pipelines.flat_map(|pipeline| {
+        let (mutators, validators) = (pipeline.mutators, pipeline.validators);
+        mutators.into_iter().chain(validators)
+    });
+    functions
+        .filter(|function| !function.image.is_empty())
+        .collect()
 }
 
 /// The container engine that kpt uses. Whether it is there is found out when kpt fails.

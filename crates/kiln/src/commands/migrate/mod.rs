@@ -2,7 +2,10 @@
 
 mod check;
 mod compare;
+mod function_programs;
+mod images_of_kpt;
 mod kpt_engine;
+mod kpt_program;
 mod rendered_copy;
 
 use anyhow::Result;

@@ -1,5 +1,6 @@
 //! Renders a copy of a package with a program that has kpt's command line.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +18,14 @@ pub(super) struct CopyRenderer {
     pub(super) allow_exec: bool,
     pub(super) timeout: Option<Duration>,
     pub(super) cancel: CancelToken,
+}
+
+/// A program that renders, with kpt's command line.
+pub(super) struct RenderProgram<'a> {
+    pub(super) path: &'a Path,
+    pub(super) flags: &'a [&'a str],
+    /// Its variables; `None` for those of this process.
+    pub(super) environment: Option<&'a [(OsString, OsString)]>,
 }
 
 /// A copy of a package after a program rendered it.
@@ -40,8 +49,7 @@ pub(super) enum CopyFailure {
 impl CopyRenderer {
     pub(super) fn render(
         &self,
-        program: &Path,
-        flags: &[&str],
+        program: &RenderProgram<'_>,
         package: &Contents,
         copy: &Path,
     ) -> Result<RenderedCopy> {
@@ -50,11 +58,12 @@ impl CopyRenderer {
             let text = path.to_str().map(str::to_owned);
             text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
         };
-        let (name, copy_name) = (text(program)?, text(copy)?);
+        let (name, copy_name) = (text(program.path)?, text(copy)?);
         let mut arguments = vec!["fn".to_owned(), "render".to_owned(), copy_name.clone()];
         let allow_exec = self.allow_exec.then_some("--allow-exec");
-        let flags = flags.iter().copied().chain(allow_exec);
+        let flags = program.flags.iter().copied().chain(allow_exec);
         arguments.extend(flags.map(str::to_owned));
+        let environment = program.environment;
         let program = Program {
             name: &name,
             arguments: &arguments,
@@ -62,7 +71,7 @@ impl CopyRenderer {
             // It may have containers to stop.
             stop_signal: StopSignal::Interrupt,
             sandbox: None,
-            environment: None,
+            environment,
         };
         let ctx = RunContext {
             deadline: self.timeout.and_then(Deadline::after),
