@@ -1,19 +1,27 @@
 //! Answers to questions about the engine and its images.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use kiln_functions::registry::Registry;
+use kiln_krm::image::ImageRef;
 use kiln_oci::{ImageReference, Platform, PullPolicy};
+use kiln_runtime::{Deadline, RunContext};
 use kiln_store::{PullRequest, Store, StoreOptions};
 use serde_json::json;
 
 use super::EngineLink;
 use super::error::EngineLinkError;
+use super::run::run_by_engine;
 use crate::environment::KILN_DOCKER_VERSION;
 use crate::image_store::{pull, store_directory};
+use crate::interrupt::on_interrupt;
 
 /// A version that kpt accepts, which asks for 20.10 or newer.
 const VERSION: &str = "27.0.0";
+
+/// How long the real engine may take to list its images. Its daemon may not answer at all.
+const REAL_ENGINE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The version of kiln.
 const KILN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -50,10 +58,20 @@ impl EngineLink<'_> {
         ))
     }
 
-    /// The tags of an image that are built in or in the store, one in a line.
+    /// The tags of an image that are built in or in the store, or that the real engine has, one in a line. Of an image with a
+    /// tag, only that one.
     pub(super) fn tags(&self, image: &str) -> Result<ExitCode, EngineLinkError> {
-        let mut tags = Registry::builtin().tags(image);
         let wanted: ImageReference = parse(image)?;
+        let named = ImageRef::parse(image).ok();
+        let only = named.as_ref().and_then(|named| named.tag.as_deref());
+        let name = named
+            .as_ref()
+            .map_or_else(|| image.to_owned(), ImageRef::name);
+        let mut tags = Registry::builtin().tags(&name);
+        if Registry::builtin().find_image(image).is_some() {
+            // A line of versions, such as v0.2, is a tag too.
+            tags.extend(only.map(str::to_owned));
+        }
         for stored in stored_references()? {
             let same = |stored: &ImageReference| {
                 let parts = (stored.registry(), stored.repository());
@@ -63,10 +81,40 @@ impl EngineLink<'_> {
             let tag = stored.as_ref().and_then(ImageReference::tag);
             tags.extend(tag.map(str::to_owned));
         }
+        tags.retain(|tag| only.is_none_or(|only| tag == only));
+        tags.extend(self.tags_of_real_engine());
         tags.sort();
         tags.dedup();
         let lines: String = tags.iter().flat_map(|tag| [tag.as_str(), "\n"]).collect();
         self.print(&lines)
+    }
+
+    /// The answer of the real engine to the same words; nothing if there is none, or it does not answer.
+    fn tags_of_real_engine(&self) -> Vec<String> {
+        let Some(engine) = self.real_engine() else {
+            return Vec::new();
+        };
+        let words: Vec<String> = self
+            .arguments
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let ctx = RunContext {
+            deadline: Deadline::after(REAL_ENGINE_TIMEOUT),
+            cancel: on_interrupt(),
+            ..RunContext::default()
+        };
+        match run_by_engine(&engine, &words, "", &ctx) {
+            Ok(finished) if finished.exit_code == 0 => {
+                let printed = String::from_utf8_lossy(&finished.stdout);
+                let lines = printed.lines().map(str::trim);
+                lines
+                    .filter(|line| !line.is_empty())
+                    .map(str::to_owned)
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Pulls an image into the store. A built-in function needs none.

@@ -143,7 +143,7 @@ impl EngineLink<'_> {
 }
 
 /// Runs the words by the real engine: it may have what kiln lacks, and the input was read already.
-fn run_by_engine(
+pub(super) fn run_by_engine(
     engine: &Path,
     words: &[String],
     input: &str,

@@ -188,6 +188,35 @@ fn the_variable_names_the_real_engine_and_kiln_never_calls_itself() {
 }
 
 #[test]
+fn the_tags_of_the_real_engine_are_listed_too() {
+    let links = Links::new();
+    let listed = |image: &str, engine: &str| {
+        links
+            .test_env
+            .write_program("real/docker", &format!("#!/bin/sh\n{engine}\n"));
+        let words = format!("image ls --filter reference={image} --format {{{{.Tag}}}}");
+        let mut command = links.command(&words);
+        let path = [links.directory(), links.test_env.work().join("real")];
+        command.env("PATH", std::env::join_paths(path).expect("a path"));
+        let ran = run(&mut command, "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        ran.stdout
+    };
+    let own = "example.com/functions/own";
+    let answer = "[ \"$*\" = \"image ls --filter reference=example.com/functions/own --format {{.Tag}}\" ] && printf 'v1\\nv3\\n'";
+    assert_eq!(listed(own, answer), "v1\nv3\n");
+    let both = listed("gcr.io/kpt-fn/set-labels", "printf 'v0.2.0\\nv7.7.7\\n'");
+    assert_eq!(both.matches("v0.2.0\n").count(), 1, "{both}");
+    assert!(
+        both.contains("v0.1.5\n") && both.contains("v7.7.7\n"),
+        "{both}"
+    );
+    // Without its daemon an engine has no images.
+    let failing = "echo v1; echo 'no daemon' >&2; exit 1";
+    assert_eq!(listed(own, failing), "");
+}
+
+#[test]
 fn help_names_kiln_unless_there_is_a_real_engine() {
     let links = Links::new();
     for words in ["", "--help", "help", "run --help"] {
@@ -339,6 +368,15 @@ fn the_questions_of_kpt_are_answered() {
     );
     let none = links.docker(&words.replace("gcr.io/kpt-fn", "example.com/functions"), "");
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
+    for (tag, expected) in [("v0.2.0", "v0.2.0\n"), ("v0.2", "v0.2\n"), ("v9", "")] {
+        let words = words.replace("set-labels", &format!("set-labels:{tag}"));
+        let one = links.docker(&words, "");
+        assert_eq!(
+            (one.code, one.stdout.as_str()),
+            (Some(0), expected),
+            "{tag}"
+        );
+    }
 
     let help = links.docker(&format!("run --rm -i {SET_LABELS} --help"), "");
     assert!(help.stdout.starts_with("set-labels: "), "{}", help.stdout);
