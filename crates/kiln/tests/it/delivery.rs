@@ -493,6 +493,39 @@ fn an_artifact_has_only_what_a_cluster_gets() {
     let pushed = test_env.kiln(&words, &objects.stdout);
     assert_eq!(pushed.code, Some(0), "{}", pushed.stderr);
 
+    // Flux does not read files that are called Kptfile, and takes what a kustomization selects.
+    let push = |path: &str| {
+        let words = [
+            "push",
+            "artifact",
+            "registry.example.com/shop:v1",
+            "--dry-run",
+            "--path",
+        ];
+        let ran = test_env.kiln(&[&words[..], &[path]].concat(), "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran.stderr
+    };
+    let config = "apiVersion: fn.kpt.dev/v1alpha1\nkind: SetLabels\nmetadata:\n  name: labels\n";
+    test_env.write(
+        "plain/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\n",
+    );
+    test_env.write("plain/shop.yaml", DEPLOYMENT);
+    assert_eq!(push("plain"), "");
+    test_env.write(
+        "plain/sub/labels.yml",
+        &format!("{DEPLOYMENT}---\n{config}"),
+    );
+    let warned = push("plain");
+    assert!(
+        warned.contains("sub/labels.yml: SetLabels \"labels\" is for tools"),
+        "{warned}"
+    );
+    assert!(push("plain/sub/labels.yml").contains("is for tools"));
+    test_env.write("plain/kustomization.yaml", "resources: [shop.yaml]\n");
+    assert_eq!(push("plain"), "");
+
     // In an evaluation, and for kpt, whose word it is not.
     let eval = [
         "fn",

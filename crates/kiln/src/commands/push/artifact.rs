@@ -66,7 +66,11 @@ pub(super) fn cmd_artifact(ui: &Ui, args: &ArtifactArgs) -> Result<()> {
             mode: PLAIN,
             bytes: manifests_from_input(ui)?,
         }],
-        path => read_files(ui, Path::new(path))?,
+        path => {
+            let files = read_files(ui, Path::new(path))?;
+            warn_of_tools(ui, &files);
+            files
+        }
     };
     if files.iter().all(|file| has_no_manifests(&file.bytes)) {
         bail!(
@@ -102,15 +106,46 @@ fn manifests_from_input(ui: &Ui) -> Result<Vec<u8>> {
         let error = anyhow!("standard input has no manifests");
         return Err(CommandError::with_hint(error, hint).into());
     }
-    // What cannot be read is Flux' to judge: it also takes what only it understands.
-    let resources = read_loose_file(bytes.clone(), Dialect::Current).unwrap_or_default();
-    if let Some(resource) = resources.iter().find(|resource| is_for_tools(resource)) {
-        let (kind, name) = (resource.kind(), resource.name());
-        let error = anyhow!("{kind} {name:?} on standard input is for tools and not for clusters");
-        let hint = "`kiln fn render -o objects` prints only what a cluster gets";
-        return Err(CommandError::with_hint(error, hint).into());
+    if let Some(resource) = resource_of_tools(&bytes) {
+        let error = anyhow!("{resource} on standard input is for tools and not for clusters");
+        return Err(CommandError::with_hint(error, ONLY_OBJECTS).into());
     }
     Ok(bytes)
+}
+
+const ONLY_OBJECTS: &str = "`kiln fn render -o objects` prints only what a cluster gets";
+
+/// Kind and name of the first resource that only tools read. What cannot be read is Flux' to judge: it also takes what only it
+/// understands.
+fn resource_of_tools(bytes: &[u8]) -> Option<String> {
+    let resources = read_loose_file(bytes.to_vec(), Dialect::Current).ok()?;
+    let resource = resources.iter().find(|resource| is_for_tools(resource))?;
+    Some(format!("{} {:?}", resource.kind(), resource.name()))
+}
+
+/// The names of files by which a user, and not Flux, selects the manifests of a directory.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Warns of resources of tools that Flux would try to apply: it takes all YAML files of a directory without a kustomization.
+/// They are no error, because a subdirectory may be all that it applies.
+fn warn_of_tools(ui: &Ui, files: &[ArtifactFile]) {
+    let name = |file: &ArtifactFile| file.path.rsplit('/').next().map(str::to_owned);
+    let mut names = files.iter().filter_map(name);
+    if names.any(|name| KUSTOMIZATIONS.contains(&name.as_str())) {
+        return;
+    }
+    let is_yaml = |file: &&ArtifactFile| {
+        let extension = Path::new(&file.path).extension();
+        extension.is_some_and(|extension| extension == "yaml" || extension == "yml")
+    };
+    for file in files.iter().filter(is_yaml) {
+        if let Some(resource) = resource_of_tools(&file.bytes) {
+            ui.warn(&format!(
+                "{}: {resource} is for tools and not for clusters, so Flux may apply nothing; {ONLY_OBJECTS}",
+                file.path
+            ));
+        }
+    }
 }
 
 /// Whether a file has nothing but comments and separators.
