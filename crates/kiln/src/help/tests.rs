@@ -82,6 +82,7 @@ const SHARED: &[(&str, &[&str])] = &[
     ("functions/wasm.rs", &["fn"]),
     ("image_store.rs", &["fn", "image"]),
     ("pass_through.rs", &["live", "alpha"]),
+    ("report/repository.rs", &["fn"]),
     ("rpkg/git_environment.rs", &["rpkg"]),
     ("rpkg/repositories_file.rs", &["rpkg", "repo"]),
 ];

@@ -82,6 +82,12 @@ pub(super) const VARIABLES: &[Variable] = &[
         &["fn", "argocd", "helm"],
     ),
     variable(
+        GITHUB_WORKSPACE,
+        "Directory from which annotations and reports name files",
+        &["fn"],
+    ),
+    variable(CI_PROJECT_DIR, "The same in a job of GitLab", &["fn"]),
+    variable(
         ARGOCD_APP_PARAMETERS,
         "Parameters of the application, as JSON",
         &["argocd"],
