@@ -72,7 +72,7 @@ fn the_older_command_checks_nothing_and_filters_nothing() {
 fn a_missing_engine_is_reported_with_a_hint() {
     for (name, expected) in [
         (
-            "",
+            "docker",
             "exec: \"docker\": executable file not found in $PATH\n\
              docker must be running to use this command\n\
              To install docker, follow the instructions at https://docs.docker.com/get-docker/.\n",

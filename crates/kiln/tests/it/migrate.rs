@@ -157,7 +157,6 @@ fn a_kpt_that_cannot_run_is_one_error() {
         "bin",
         "bin/no-program",
         "bin/no-interpreter",
-        &kiln,
     ] {
         let mut command = test_env.command(&kiln, &test_env.work());
         command

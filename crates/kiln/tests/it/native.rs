@@ -322,7 +322,7 @@ fn folded_text_stays_behind_functions_that_rewrite_everything() {
         ("set-image:v0.1.1", "name=n newTag=x"),
         ("set-image:v0.1.2", "name=n newTag=x"),
         ("set-image:latest", "name=n newTag=x"),
-        ("set-labels:v0.1.5", ""),
+        ("set-labels:v0.1.5", "a=b"),
         ("set-namespace:v0.1.4", "namespace=prod"),
         ("set-namespace:v0.2.0", "namespace=prod"),
     ] {
@@ -334,10 +334,12 @@ fn folded_text_stays_behind_functions_that_rewrite_everything() {
         assert_eq!(ran.code, Some(0), "{function}: {ran:?}");
         let after = test_env.work().join("pkg/settings.yaml");
         let after = fs::read_to_string(after).expect("a file");
-        let expected = match function.starts_with("set-namespace") {
-            true => text.replace("{name: settings}", "{name: settings, namespace: prod}"),
-            false => text.to_owned(),
+        let added = match function.split_once(':') {
+            Some(("set-labels", _)) => ", labels: {a: b}",
+            Some(("set-namespace", _)) => ", namespace: prod",
+            _ => "",
         };
+        let expected = text.replace("settings}", &format!("settings{added}}}"));
         assert_eq!(after, expected, "{function}");
     }
 }
