@@ -451,7 +451,8 @@ fn an_interrupted_command_publishes_nothing() {
         .create(&new("git", "app", "v1", None))
         .expect("a draft");
     let (mut contents, version) = pull(&engine, "git.app.v1");
-    contents.insert_text("new.yaml", "a: b\n").expect("a file");
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: new\n";
+    contents.insert_text("new.yaml", resource).expect("a file");
     let before = refs(&fixture, "repo");
     engine.render.cancel.cancel();
     let interrupted = "interrupted; nothing was pushed";
