@@ -1,5 +1,7 @@
 //! Temporary obstacles to creating pods: they are reported at once, and forgotten when they are over.
 
+use std::time::Duration;
+
 use tonic::Code;
 
 use super::images;
@@ -73,5 +75,13 @@ async fn a_node_that_takes_no_pods_is_reported_and_may_come_back() {
     let error = error.expect_err("no node takes it");
     assert_eq!(error.code(), Code::Unavailable, "{error:?}");
     assert!(error.message().contains("Unschedulable"), "{error:?}");
-    runner.caller.call(&image, &[]).await.expect("an answer");
+    // The scheduler learns later that the node takes pods again.
+    let answered = async {
+        while let Err(error) = runner.caller.call(&image, &[]).await {
+            assert!(error.message().contains("Unschedulable"), "{error:?}");
+        }
+    };
+    let limit = Duration::from_secs(60);
+    let answered = tokio::time::timeout(limit, answered).await;
+    answered.expect("the node takes pods again");
 }
